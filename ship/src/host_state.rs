@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use teamkeep_core::client::settings::installed::Coverage;
-use teamkeep_core::client::settings::layer::layers;
+use teamkeep::settings::installed::events;
+use teamkeep::settings::layer::layers;
 use teamkeep_core::config::{ShipPrivacy, file_hash};
 use teamkeep_core::store::shipping::{Shipping, ShippingState};
 use teamkeep_core::sys::clock::Timestamp;
@@ -36,7 +36,6 @@ impl HostState<'_> {
         let HostState { setup, user, at, state, sent, heads, unreadable_bytes } = self;
         let context = &setup.context;
         let shipping = Shipping::of(&context.paths);
-        let coverage = Coverage::of(&layers(&context.env, &context.paths));
         let files = context.policy_files();
         let policy = files.organization.as_deref().and_then(file_hash);
         let last = state.last.as_ref().filter(|last| last.error.is_some());
@@ -45,7 +44,7 @@ impl HostState<'_> {
             user,
             teamkeep: hook_version(),
             policy: policy.map(|hash| hash.to_hex().to_string()),
-            hooks: coverage.events().into_iter().collect(),
+            hooks: events(&layers(&context.env, &context.paths)).into_iter().collect(),
             privacy: match context.config.ship.privacy {
                 ShipPrivacy::Full => "full",
                 ShipPrivacy::Redacted => "redacted",

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::files::{Attribution, Change, FileChange, FoundBy, LineFinder, PresentLine};
 use crate::timeline::{RunCatalog, merge, project};
 use crate::view;
-use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::client::command::quoted;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::fs;

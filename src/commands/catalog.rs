@@ -9,7 +9,7 @@ use crate::redact::Redactor;
 use crate::status::{Observed, Surroundings};
 use crate::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
 use crate::view;
-use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::client::command::quoted;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::access;
 use teamkeep_core::store::archive::{Archive, RunRecord};

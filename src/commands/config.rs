@@ -7,13 +7,12 @@ use std::process::ExitCode;
 
 use serde_json::{Value as Json, json};
 
-use super::installation::uncovered;
+use super::installation::missing_hooks;
 use super::output::{JsonOption, counted_problems, print, print_json, print_problems};
 use super::policy::trust;
 use crate::context::Context;
 use crate::ui::escape;
 use crate::view::{self, Document, plain};
-use teamkeep_core::client::settings::needs::Demand;
 use teamkeep_core::config::keys::KEYS;
 use teamkeep_core::config::schema;
 use teamkeep_core::config::{
@@ -111,7 +110,7 @@ fn active_problems(context: &Context) -> Result<(Vec<Problem>, Vec<PathBuf>)> {
     let files = context.policy_files();
     let effective = layers::load(&files);
     let mut problems = effective.problems;
-    problems.extend(uncovered(context, &Demand::all(&effective.config, &effective.settings)));
+    problems.extend(missing_hooks(context));
     if let Some(problem) = misnamed_file(&context.env) {
         problems.retain(|other| other.path != problem.path);
         problems.insert(0, problem);
@@ -228,9 +227,9 @@ fn show(context: &Context, args: &ShowArgs) -> Result<()> {
     context.check_config_path()?;
     let files = context.policy_files();
     let effective = layers::load(&files);
-    let uncovered = uncovered(context, &Demand::all(&effective.config, &effective.settings));
+    let missing = missing_hooks(context);
     let rows = rows(&effective, args);
-    let problems: Vec<_> = effective.problems.iter().chain(&uncovered).collect();
+    let problems: Vec<_> = effective.problems.iter().chain(&missing).collect();
     let project = effective.project.as_ref().map(|project| {
         let checks: Vec<&str> = project.checks.iter().map(|check| check.run.as_str()).collect();
         let rules: Vec<&str> = project.rules.iter().map(|rule| rule.name.as_str()).collect();
@@ -254,7 +253,7 @@ fn show(context: &Context, args: &ShowArgs) -> Result<()> {
                 if rows.is_empty() { "every key has its default" } else { "other keys have their defaults" };
             context.ui.eprint_line(&format!("{defaults}: teamkeep config show --all"));
         }
-        print_problems(context, &uncovered);
+        print_problems(context, &missing);
         if !effective.problems.is_empty() {
             let found = counted_problems(&effective.problems);
             context.ui.warn(format!("{found} in the configuration files; see: teamkeep config check"));

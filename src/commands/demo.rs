@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::settings::plan::count;
 use crate::timeline::{Entry, OpenedRun, RunCatalog, Summary, merge};
 use crate::view::{Document, bold, dim, plain};
-use teamkeep_core::client::settings::command::{HookProgram, quoted, shell_invocation};
+use teamkeep_core::client::command::{HookProgram, quoted, shell_invocation};
 use teamkeep_core::config::Config;
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::policy::{Decision, without_prefix};

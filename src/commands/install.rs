@@ -3,20 +3,20 @@
 use super::install_managed::{self, ManagedArgs};
 use super::installation::{
     NewContent, SettingsTarget, edit_error, list_custom_hooks, needed_hooks, print_diff,
-    print_hooks_of_rules, print_unsupported, print_variables,
+    print_hooks_of_policy, print_unsupported, print_variables,
 };
 use crate::context::Context;
 use crate::settings::client::{self, ClientVersion};
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
+use crate::settings::hook_command;
+use crate::settings::install_records::AddedVariables;
 use crate::settings::install_records::InstallRecords;
 use crate::settings::plan::{self, count};
 use crate::settings::skill::{Change, Skill};
 use crate::settings::variables;
-use teamkeep_core::client::settings::command::HookProgram;
-use teamkeep_core::client::settings::hook_command;
-use teamkeep_core::client::settings::install_record::AddedVariables;
-use teamkeep_core::client::settings::version::Version;
+use crate::settings::version::Version;
+use teamkeep_core::client::command::HookProgram;
 use teamkeep_core::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
@@ -134,11 +134,8 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
         if flaw.is_none() {
             print(format!("nothing to do: {path} already has all {}", count(wanted.len(), "hook")));
         }
-        let known = records.find(&file.real);
-        let is_new = known.is_none_or(|known| target.is_of_project() && !known.has_installed(file.bytes()));
-        if !target.dry_run && is_new {
-            // The hooks may be another user's. From now on they are this user's, and the plugin leaves their events to
-            // them.
+        if !target.dry_run && records.find(&file.real).is_none() {
+            // The hooks may be another user's. From now on they are this user's.
             let _ = new.remember(Some(&program), &client);
         }
     } else if target.dry_run {
@@ -194,7 +191,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
     if lenient_data(&after).get("disableAllHooks") == Some(&true.into()) {
         print(format!("warning: no hook runs while `disableAllHooks` is true in {path}"));
     }
-    print_hooks_of_rules(context, &needs, &wanted);
+    print_hooks_of_policy(context, &needs, &wanted);
     if list_custom_hooks(context, &after) {
         print(format!(
             "hint: remove teamkeep from that hook in {path}; otherwise its events are recorded twice"

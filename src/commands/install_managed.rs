@@ -6,23 +6,23 @@
 use std::path::{Path, PathBuf};
 
 use super::installation::{
-    NewContent, SettingsTarget, edit_error, print_diff, print_hooks_of_rules, print_unsupported,
+    NewContent, SettingsTarget, edit_error, print_diff, print_hooks_of_policy, print_unsupported,
 };
 use super::output;
 use crate::context::Context;
 use crate::settings::client::ClientVersion;
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
+use crate::settings::hook_command;
+use crate::settings::install_records::AddedVariables;
+use crate::settings::layer::{Kind, SettingsLayer};
 use crate::settings::managed;
+use crate::settings::managed_files::{ONLY_MANAGED, drop_in_file, files};
+use crate::settings::needs::Needs;
 use crate::settings::plan::{self, count};
 use crate::settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
-use teamkeep_core::client::settings::command::HookProgram;
-use teamkeep_core::client::settings::hook_command;
-use teamkeep_core::client::settings::install_record::AddedVariables;
-use teamkeep_core::client::settings::layer::{Kind, SettingsLayer};
-use teamkeep_core::client::settings::managed::{ONLY_MANAGED, drop_in_file, files};
-use teamkeep_core::client::settings::needs::{Demand, Needs};
-use teamkeep_core::client::settings::version::{FIRST_WITH_DROP_INS, Version};
+use crate::settings::version::{FIRST_WITH_DROP_INS, Version};
+use teamkeep_core::client::command::HookProgram;
 use teamkeep_core::config::{Files, ORGANIZATION_FILE, layers};
 use teamkeep_core::error::{Error, Result};
 
@@ -110,7 +110,7 @@ pub fn add(
         print(format!("note: only hooks of managed settings run: `{ONLY_MANAGED}` in {path}"));
     }
     print_unsupported(context, version);
-    print_hooks_of_rules(context, &needs, &wanted);
+    print_hooks_of_policy(context, &needs, &wanted);
     warn_of_program(context, program);
     warn_of_files(context);
     Ok(is_changed)
@@ -148,7 +148,7 @@ fn needs(options: &ManagedArgs) -> Result<Needs> {
     if let Some(error) = organization.error() {
         return Err(error.hint("nothing was changed; fix the organization's configuration first"));
     }
-    let mut needs = Needs::with(&Demand::all(&organization.config, &organization.settings));
+    let mut needs = Needs::of([&organization.config]);
     if options.all_tools {
         needs.add_all_tools();
     }

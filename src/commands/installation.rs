@@ -9,18 +9,18 @@ use crate::context::Context;
 use crate::settings::client::ClientVersion;
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::{Scope, SettingsFile};
+use crate::settings::hook_command::{Entry, calls};
 use crate::settings::install_records::InstallRecords;
+use crate::settings::install_records::{AddedVariables, Record};
+use crate::settings::installed::{differing, install_command};
+use crate::settings::layer::{absolute, layers, managed_with_hooks, running};
+use crate::settings::matcher::Tools;
+use crate::settings::needs::Needs;
 use crate::settings::plan;
 use crate::settings::variables::{self, TASKS, TEAMS, is_on, value};
-use teamkeep_core::client::settings::command::{HookProgram, quoted, shell_invocation};
-use teamkeep_core::client::settings::hook_command::{Entry, calls};
-use teamkeep_core::client::settings::install_record::{AddedVariables, Record};
-use teamkeep_core::client::settings::installed::{Installed, Uncovered};
-use teamkeep_core::client::settings::layer::{absolute, layers, managed_with_hooks};
-use teamkeep_core::client::settings::matcher::Tools;
-use teamkeep_core::client::settings::needs::{Demand, Needs};
-use teamkeep_core::client::settings::version::{FIRST_WITH_TEAMS, Version};
-use teamkeep_core::config::{Code, Problem, Settings, everywhere, misnamed_file};
+use crate::settings::version::{FIRST_WITH_TEAMS, Version};
+use teamkeep_core::client::command::{HookProgram, quoted, shell_invocation};
+use teamkeep_core::config::{Code, Problem, misnamed_file};
 use teamkeep_core::error::{Error, Result};
 
 const MAX_LISTED: usize = 3;
@@ -52,10 +52,6 @@ impl SettingsTarget {
             None => self.scope.kind().path(&context.env, &context.paths)?,
         };
         SettingsFile::read(&path)
-    }
-
-    pub fn is_of_project(&self) -> bool {
-        self.settings.is_none() && matches!(self.scope, Scope::Project | Scope::Local)
     }
 
     pub fn is_managed(&self) -> bool {
@@ -125,65 +121,57 @@ pub fn edit_error(file: &SettingsFile, cause: String) -> Error {
 /// The hooks that the policy needs in any session of this user. If not all rules can be read, the installed hooks are
 /// kept.
 pub fn needed_hooks(context: &Context, installed: &[Entry]) -> Needs {
-    let all = everywhere(&context.policy_files());
-    let demands: Vec<Demand> =
-        all.configs.iter().flat_map(|config| Demand::all(config, &Settings::default())).collect();
-    let mut needs = Needs::with(&demands);
-    if all.is_partial || misnamed_file(&context.env).is_some() {
+    let (mut needs, is_partial) = Needs::of_user(&context.policy_files());
+    if is_partial || misnamed_file(&context.env).is_some() {
+        needs.add_entries(installed);
         context.ui.eprint_line(
             "note: some policy files cannot be used, so no hook is removed; see: teamkeep config check",
         );
-        needs.add_entries(installed);
     }
     needs
 }
 
-/// Prints which hooks the rules need in addition to those of every install.
-pub fn print_hooks_of_rules(context: &Context, needs: &Needs, wanted: &[Entry]) {
+/// Prints which hooks the policy needs in addition to those of every install.
+pub fn print_hooks_of_policy(context: &Context, needs: &Needs, wanted: &[Entry]) {
     let builtin = Needs::builtin();
-    for (event, tools) in &needs.events {
-        let known = builtin.tools(event);
-        let more = tools.beyond(known.unwrap_or(&Tools::Some(Vec::new()))).join(", ");
-        let note = match wanted.iter().any(|entry| entry.event == *event) {
-            true if !more.is_empty() => {
-                format!("the {event} hook also runs for {more}, which the policy needs")
-            }
-            false if known.is_none() => {
-                format!("this version of Claude Code does not have {event}, which the policy needs")
-            }
+    for need in needs.hooks() {
+        let (event, known) = (need.event, builtin.tools(need.event));
+        let more = need.tools.beyond(known.unwrap_or(&Tools::Some(Vec::new()))).join(", ");
+        let note = match wanted.iter().any(|entry| entry.event == event) {
+            true if need.condition.is_some() => format!("the {event} hook also runs for git in {more}"),
+            true if !more.is_empty() => format!("the {event} hook also runs for {more}"),
+            false if known.is_none() => format!("this version of Claude Code does not have {event}"),
             _ => continue,
         };
-        context.ui.eprint_line(&format!("note: {note}"));
-    }
-    for limited in needs.limited() {
-        let (event, tools) = (limited.event, limited.tools.matcher());
-        context.ui.eprint_line(&format!(
-            "note: the {event} hook also runs for git in {tools}, which the policy needs"
-        ));
+        context.ui.eprint_line(&format!("note: {note}, which the policy needs"));
     }
 }
 
-/// The rules and gates that the installed hooks do not cover, each as a warning with the command that fixes it.
-pub fn uncovered(context: &Context, demands: &[Demand]) -> Vec<Problem> {
-    if demands.is_empty() {
+/// The settings files without hooks that the policy needs, each as a warning with the command that fixes it.
+pub fn missing_hooks(context: &Context) -> Vec<Problem> {
+    let needs = Needs::of_user(&context.policy_files()).0;
+    if needs == Needs::builtin() {
         return Vec::new();
     }
-    let installed = Installed::find(&context.env, &context.paths);
-    let problem = |uncovered: Uncovered| {
-        let position =
-            uncovered.file_line.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse().ok()?)));
-        let (path, at) = match position {
-            Some((path, line)) => (Path::new(path), Some((line, 1))),
-            None => (Path::new(&uncovered.file_line), None),
-        };
-        let message = match installed.coverage.is_empty() {
-            true => format!("{} is not evaluated: no hooks are installed", uncovered.subject),
-            false => uncovered.message(),
-        };
-        let hint = Some(uncovered.remedy(&installed.command, installed.client));
-        Problem { at, hint, ..Problem::of_file(Code::RuleNotAsked, path, message) }
+    let layers = layers(&context.env, &context.paths);
+    let command = install_command(&context.env, &layers);
+    let problem = |path: &Path, message: String| {
+        let hint = Some(command.clone());
+        Problem { hint, ..Problem::of_file(Code::RuleNotAsked, path, message) }
     };
-    installed.coverage.uncovered(demands).into_iter().map(problem).collect()
+    if running(&layers).all(|layer| layer.written().is_empty()) {
+        let message = "the policy needs hooks that are not installed".to_owned();
+        return vec![problem(&context.paths.config, message)];
+    }
+    // The version does not change which tools the policy needs.
+    let client = ClientVersion::Unknown(String::new());
+    let differing = differing(running(&layers), &client, &needs).into_iter();
+    differing
+        .map(|(layer, difference)| {
+            let message = format!("the hooks are not those that the policy needs ({difference})");
+            problem(&layer.path, message)
+        })
+        .collect()
 }
 
 /// Prints what this version of Claude Code does not support.

@@ -12,7 +12,7 @@ use crate::restore::{
 };
 use crate::timeline::{DetailLevel, RunData, project};
 use crate::view;
-use teamkeep_core::client::settings::command::{quoted, shell_invocation};
+use teamkeep_core::client::command::{quoted, shell_invocation};
 use teamkeep_core::client::team::mailbox;
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::store::archive::{Archive, RunRecord};

@@ -13,9 +13,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::{DemoOutcome, Stage, Step, bundled};
+use teamkeep_core::client::command::HookProgram;
 use teamkeep_core::client::payload::KNOWN;
 use teamkeep_core::client::response::BLOCK_EXIT_CODE;
-use teamkeep_core::client::settings::command::HookProgram;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::log::{Logs, Range, Reader};
 

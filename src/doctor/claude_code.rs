@@ -5,16 +5,12 @@ use serde_json::Value;
 use super::{Code, Diagnosis, Facts, Health, bad, ok, unknown, warn};
 use crate::settings::client::ClientVersion;
 use crate::settings::document::check_strict;
+use crate::settings::layer::{Kind, SettingsLayer, State, managed_with_hooks, managed_with_switch};
+use crate::settings::managed_files::{DISABLED, ONLY_MANAGED};
 use crate::settings::plan::{count, named};
 use crate::settings::variables::{TASKS, TEAMS, is_on, value};
-use teamkeep_core::client::settings::command::find;
-use teamkeep_core::client::settings::layer::{
-    Kind, SettingsLayer, State, has_managed_calls, managed_with_hooks, managed_with_switch,
-};
-use teamkeep_core::client::settings::managed::{DISABLED, ONLY_MANAGED};
-use teamkeep_core::client::settings::version::{
-    FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows,
-};
+use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows};
+use teamkeep_core::client::command::find;
 use teamkeep_core::config::{Gate, Mode, Policy, PrematureShutdown};
 
 /// Since this version the task tools are off on current models unless enabled.
@@ -192,7 +188,8 @@ pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
             format!("only hooks of managed settings run: `{ONLY_MANAGED}` in {}", layer.path.display());
         let fix = || format!("ask an administrator to run: sudo {} install --scope managed", facts.installer);
         let own = others.clone().find(|layer| !layer.ours().is_empty());
-        found.push(match (has_managed_calls(layers), own) {
+        let is_managed = |layer: &SettingsLayer| layer.kind == Kind::Managed && !layer.ours().is_empty();
+        found.push(match (layers.iter().any(is_managed), own) {
             (false, _) => bad(format!("{what}; teamkeep's are not among them")).with_fix(fix()),
             (true, None) => ok(format!("{what}; teamkeep's are among them")),
             (true, Some(own)) => {

@@ -4,9 +4,9 @@
 use serde_json::{Map, Value};
 
 use super::{Diagnosis, Facts, bad, ok, warn};
+use crate::settings::layer::SettingsLayer;
+use crate::settings::version::{FIRST_SKIPPING_HOOKS, Version};
 use teamkeep_core::client::payload::Kind;
-use teamkeep_core::client::settings::layer::SettingsLayer;
-use teamkeep_core::client::settings::version::{FIRST_SKIPPING_HOOKS, Version};
 
 /// The types of hooks, each with the key that it needs. The first three are known to all versions with agent teams.
 const TYPES: &[(&str, &str)] =
@@ -169,7 +169,7 @@ mod tests {
     use super::super::tests::facts;
     use super::super::{Diagnosis, Verdict};
     use super::*;
-    use teamkeep_core::client::settings::layer::Kind as Layer;
+    use crate::settings::layer::Kind as Layer;
 
     fn found(version: Version, kind: Layer, entry: &Value) -> Diagnosis {
         check(&facts(version, &[(kind, json!({"hooks": {"PostToolUse": [entry]}}))])).remove(0)

@@ -1,28 +1,19 @@
-//! Checks teamkeep's hooks: where they are installed, whether they are complete and called once, their matchers, and
-//! their timeout at SessionEnd.
+//! Checks teamkeep's hooks: where they are installed, whether they are those that `install` writes, and whether each is called
+//! once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use super::{Diagnosis, Facts, InstalledHook, bad, hook_form, ok, unknown, warn};
-use crate::settings::plan::{count, wanted};
-use teamkeep_core::client::payload;
-use teamkeep_core::client::settings::command::{HookProgram, quoted};
-use teamkeep_core::client::settings::hook_command::Entry;
-use teamkeep_core::client::settings::layer::{Kind, SettingsLayer, managed_with_switch};
-use teamkeep_core::client::settings::managed;
-use teamkeep_core::client::settings::matcher::evaluate;
-use teamkeep_core::client::settings::needs::{Needs, embedded};
-use teamkeep_core::client::settings::version::LAST_COMPARING_COMMANDS;
+use crate::settings::installed::{differing, install_command};
+use crate::settings::layer::{Kind, SettingsLayer, managed_with_switch, running};
+use crate::settings::managed_files::ONLY_MANAGED;
+use crate::settings::needs::Needs;
+use crate::settings::plan::count;
+use crate::settings::version::LAST_COMPARING_COMMANDS;
+use teamkeep_core::client::command::quoted;
 
-/// Events whose matcher Claude Code ignores.
-const UNMATCHED: &[&str] = &["UserPromptSubmit", "Stop", "TeammateIdle", "TaskCreated", "TaskCompleted"];
-/// Limits for the length of a matcher in bytes and for the matchers of one event: those of a repository could be slow.
-const MAX_MATCHER_BYTES: usize = 4_096;
-const MAX_MATCHERS: usize = 64;
-/// Maximum number of listed matchers.
-const MAX_LISTED_MATCHERS: usize = 8;
 /// Maximum number of listed programs.
 const MAX_LISTED: usize = 5;
 
@@ -58,48 +49,32 @@ pub fn installed(facts: &Facts<'_>) -> Diagnosis {
     }
 }
 
-/// Checks that there is a hook for every event that Claude Code has.
-pub fn complete(facts: &Facts<'_>) -> Diagnosis {
-    let (ours, has_plugin) = (facts.ours(), !facts.plugins.is_empty());
-    if ours.is_empty() {
-        let plugin = "the plugin has its own hooks";
-        return if has_plugin { ok(plugin) } else { unknown("no hooks to check") };
+/// Compares the hooks with those that `install` would write.
+pub fn complete(facts: &Facts<'_>) -> Vec<Diagnosis> {
+    let needs = Needs::of_user(&facts.files).0;
+    let read = || running(&facts.layers).filter(|layer| !hook_form::is_ignored(layer, facts.version()));
+    if read().all(|layer| layer.written().is_empty()) {
+        return match facts.plugins.first() {
+            None => unknown("no hooks to check").into(),
+            Some(_) if needs == Needs::builtin() => ok("the plugin has its own hooks").into(),
+            Some(plugin) => warn(format!("the policy needs hooks that the plugin {plugin} does not have"))
+                .with_fix(facts.install())
+                .into(),
+        };
     }
-    let all = wanted(&facts.probe.answer, &HookProgram::bare(), &[], &Needs::builtin());
-    let events = all.iter().map(|entry| entry.event.as_str());
-    let missing: Vec<&str> =
-        events.filter(|event| !ours.iter().any(|ours| ours.entry.event == *event)).collect();
-    if !missing.is_empty() && !has_plugin {
-        return warn(format!("no hook for {}", missing.join(", "))).with_fix(facts.install());
+    let differing = differing(read(), &facts.probe.answer, &needs).into_iter();
+    let found: Vec<Diagnosis> = differing
+        .map(|(layer, difference)| {
+            let path = layer.path.display();
+            warn(format!("the hooks in {path} are not those that `install` writes ({difference})"))
+                .with_fix(install_command(facts.env, &facts.layers))
+        })
+        .collect();
+    if !found.is_empty() {
+        return found;
     }
-    let whom = match facts.version() {
-        Some(version) => format!("of Claude Code {version}"),
-        None => "that every version with agent teams has".to_owned(),
-    };
-    ok(format!("all {} {whom} are recorded", count(all.len(), "event")))
-}
-
-/// Checks the timeout of the SessionEnd hook.
-pub fn budget(facts: &Facts<'_>) -> Diagnosis {
-    let ours = facts.ours();
-    let mut ends = ours.iter().filter(|ours| ours.entry.event == "SessionEnd").peekable();
-    if ends.peek().is_none() && facts.plugins.is_empty() {
-        return unknown("no SessionEnd hook to check");
-    }
-    if ends.peek().is_none() {
-        let what =
-            "the plugin's SessionEnd hook has 1.5 seconds and leaves longer work to a background process";
-        return ok(what);
-    }
-    let timeouts = ends.filter_map(|ours| ours.entry.hook().get("timeout")?.as_f64());
-    let what = match timeouts.reduce(f64::max) {
-        None => "the SessionEnd hook has no `timeout`; all SessionEnd hooks share 1.5 seconds".to_owned(),
-        Some(seconds) if seconds < 2.0 => {
-            format!("the SessionEnd hook has a `timeout` of {seconds} s, which may be too short")
-        }
-        Some(seconds) => return ok(format!("the SessionEnd hook has a `timeout` of {seconds} s")),
-    };
-    warn(what).with_fix(facts.install())
+    let version = facts.version().map_or(String::new(), |version| format!(" {version}"));
+    ok(format!("the hooks are those that `install` writes for Claude Code{version} and the policy")).into()
 }
 
 /// Finds events that run two different hooks. Claude Code runs the same one in several files once; since some version after
@@ -134,40 +109,32 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
         let what = format!("teamkeep is called twice at {event}{others}: {programs} (in {files})");
         return bad(what).with_fix(fix);
     }
-    if let Some((event, files)) = differing(facts, &ours) {
+    if let Some((event, files)) = differing_files(facts, &ours) {
         let what =
             format!("teamkeep is called twice at {event}: the hooks in {files} differ in matcher or timeout");
         return bad(what).with_fix(uninstall(facts));
     }
-    let is_only_managed = managed_with_switch(&facts.layers, managed::ONLY_MANAGED).is_some();
+    let is_only_managed = managed_with_switch(&facts.layers, ONLY_MANAGED).is_some();
     let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty() || is_only_managed) else {
         return ok("no event calls teamkeep twice");
     };
     ok(format!("the plugin {plugin} and the hooks in the settings both run, and record each event once"))
 }
 
-/// An event at which two files have the same call with another matcher or timeout, and both run.
-fn differing<'a>(facts: &Facts<'_>, ours: &'a [InstalledHook<'_>]) -> Option<(&'a str, String)> {
+/// An event at which two files have different hooks with the same call, and both run.
+fn differing_files<'a>(facts: &Facts<'_>, ours: &'a [InstalledHook<'_>]) -> Option<(&'a str, String)> {
     if facts.version().is_some_and(|version| version <= LAST_COMPARING_COMMANDS) {
         return None;
     }
-    let both_run = |one: &InstalledHook<'_>, other: &InstalledHook<'_>| {
-        let (one, other) = (&one.entry, &other.entry);
-        let words =
-            [one, other].map(|entry| entry.matcher().split(|c: char| !(c.is_alphanumeric() || c == '_')));
-        let names = subjects(&one.event).into_iter().chain(words.into_iter().flatten().map(str::to_owned));
-        let runs = |entry: &Entry, name: &str| {
-            matches!(entry.matcher(), "" | "*") || evaluate(entry.matcher(), name) == Some(true)
+    ours.iter().find_map(|one| {
+        let is_other = |other: &&InstalledHook<'_>| {
+            other.layer.path != one.layer.path && other.entry.event == one.entry.event
         };
-        one.event == other.event
-            && one.group != other.group
-            && names.chain([String::new()]).any(|name| runs(one, &name) && runs(other, &name))
-    };
-    ours.iter().enumerate().find_map(|(index, one)| {
-        let mut later = ours.iter().skip(index + 1).filter(|other| other.layer.path != one.layer.path);
-        let other = later.find(|other| both_run(one, other))?;
-        let files = format!("{} and {}", one.layer.path.display(), other.layer.path.display());
-        Some((one.entry.event.as_str(), files))
+        let mut others = ours.iter().filter(is_other).peekable();
+        let other = others.peek()?.layer;
+        let files = format!("{} and {}", one.layer.path.display(), other.path.display());
+        let is_same = others.any(|other| other.entry.group == one.entry.group);
+        if is_same { None } else { Some((one.entry.event.as_str(), files)) }
     })
 }
 
@@ -189,94 +156,4 @@ fn edit(ours: &InstalledHook<'_>) -> String {
 fn uninstall(facts: &Facts<'_>) -> String {
     let last = facts.layers.iter().rev().find(|layer| !layer.ours().is_empty());
     last.map_or_else(|| format!("{} uninstall", facts.call), |layer| layer.command(&facts.call, "uninstall"))
-}
-
-/// Checks that no matcher prevents a needed hook call, event by event.
-pub fn matchers(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let ours = facts.ours();
-    let mut matchers: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for ours in &ours {
-        matchers.entry(&ours.entry.event).or_default().push(ours.entry.matcher());
-    }
-    let found = matchers.iter().filter_map(|(event, matchers)| matcher_problem(event, matchers));
-    let found: Vec<Diagnosis> = found.map(|problem| problem.with_fix(facts.install())).collect();
-    match (found.is_empty(), ours.is_empty()) {
-        (false, _) => found,
-        (true, true) => unknown("no matchers to check").into(),
-        (true, false) => ok("the matchers cover everything that teamkeep records").into(),
-    }
-}
-
-/// The problem with the matchers of an event, if any.
-fn matcher_problem(event: &str, matchers: &[&str]) -> Option<Diagnosis> {
-    // `rules-asked` checks the hooks that only rules need.
-    let is_unlimited = matchers.iter().any(|matcher| matches!(*matcher, "" | "*"));
-    if payload::Kind::named(event).is_for_rules() || UNMATCHED.contains(&event) || is_unlimited {
-        return None;
-    }
-    if matchers.len() > MAX_MATCHERS {
-        return Some(unknown(format!("too many matchers to check at {event}: {}", matchers.len())));
-    }
-    let all = matchers.iter().take(MAX_LISTED_MATCHERS).copied().collect::<Vec<_>>().join(", ");
-    let subjects = subjects(event);
-    if subjects.is_empty() {
-        return Some(warn(format!("the {event} hook runs only for {all:?}")));
-    }
-    let mut excluded = Vec::new();
-    for subject in &subjects {
-        let evaluate =
-            |matcher: &&str| (matcher.len() <= MAX_MATCHER_BYTES).then(|| evaluate(matcher, subject))?;
-        match matchers.iter().map(evaluate).collect::<Option<Vec<bool>>>() {
-            None => return Some(unknown(format!("cannot interpret the {event} matcher {all:?}"))),
-            Some(matches) if matches.contains(&true) => {}
-            Some(_) => excluded.push(subject.as_str()),
-        }
-    }
-    if excluded.is_empty() {
-        None
-    } else if excluded.len() == subjects.len() {
-        Some(bad(format!("the {event} hook never runs: {all:?} matches no recorded tool or event")))
-    } else {
-        let names = excluded.join(", ");
-        Some(warn(format!("the {event} hook does not run for {names}: its matcher is {all:?}")))
-    }
-}
-
-/// The names that the matcher of an event must match.
-fn subjects(event: &str) -> Vec<String> {
-    let embedded = embedded().into_iter().find(|entry| entry.event == event);
-    let words = match event {
-        "SessionStart" => "startup|resume|clear|compact",
-        "SessionEnd" => "clear|logout|prompt_input_exit|other",
-        "PreCompact" => "manual|auto",
-        _ => embedded.as_ref().map_or("", Entry::matcher),
-    };
-    words.split('|').filter(|word| !word.is_empty()).map(str::to_owned).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::doctor::Verdict;
-
-    fn verdict(event: &str, matchers: &[&str]) -> Option<Verdict> {
-        matcher_problem(event, matchers).map(|finding| finding.verdict)
-    }
-
-    #[test]
-    fn matcher_problem_is_found_for_recorded_tools() {
-        let tools = subjects("PreToolUse").join("|");
-        assert_eq!(verdict("PreToolUse", &[&tools]), None);
-        for wide in ["", "*", ".*", "T|.+"] {
-            assert_eq!(verdict("PreToolUse", &[wide]), None, "{wide}");
-        }
-        assert_eq!(verdict("PreToolUse", &["Bash"]), Some(Verdict::Bad));
-        assert_eq!(verdict("PreToolUse", &["sendmessage"]), Some(Verdict::Bad), "letters count");
-        assert_eq!(verdict("PostToolUse", &["SendMessage|Task"]), Some(Verdict::Warn));
-        assert_eq!(verdict("PostToolUse", &["Bash", "Team.*|Agent|Send.*|Task.*"]), None);
-        assert_eq!(verdict("PreToolUse", &["(?!x)"]), Some(Verdict::Unknown), "no expression of ours");
-        assert_eq!(verdict("SessionStart", &["startup"]), Some(Verdict::Warn));
-        assert_eq!(verdict("SubagentStop", &["alice"]), Some(Verdict::Warn));
-        assert_eq!(verdict("Stop", &["Bash"]), None, "the client does not look at it");
-    }
 }

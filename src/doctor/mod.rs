@@ -16,12 +16,10 @@ pub mod store;
 use serde::Serialize;
 
 use crate::settings::client::{ClientVersion, VersionProbe};
-use teamkeep_core::client::settings::command::{shell_invocation, typed_to_install};
-use teamkeep_core::client::settings::hook_command::Entry;
-use teamkeep_core::client::settings::layer::{
-    SettingsLayer, layers, managed_with_hooks, plugins, running, with_most_hooks,
-};
-use teamkeep_core::client::settings::version::Version;
+use crate::settings::hook_command::Entry;
+use crate::settings::layer::{SettingsLayer, layers, managed_with_hooks, plugins, running, with_most_hooks};
+use crate::settings::version::Version;
+use teamkeep_core::client::command::{shell_invocation, typed_to_install};
 use teamkeep_core::config::{Effective, Files, Problem};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::env::Env;
@@ -63,11 +61,9 @@ codes! {
     ManagedSettings organization::managed_settings, "managed-settings" "Only root can change the managed settings of Claude Code and the program that their hooks run, and every user can use both.",
     HooksEnabled claude_code::hooks_enabled, "hooks-enabled" "No setting disables hooks (`disableAllHooks`, `allowManagedHooksOnly`).",
     HooksInstalled hooks::installed, "hooks-installed" "The hooks are in a settings file that Claude Code reads, or in an enabled plugin.",
-    HooksComplete hooks::complete, "hooks-complete" "There is a hook for every event that this version of Claude Code has and teamkeep records.",
+    HooksComplete hooks::complete, "hooks-complete" "The hooks are those that `install` writes for this version of Claude Code and the policy.",
     HooksTwice hooks::duplicates, "hooks-twice" "No event calls teamkeep twice.",
     HookForm hook_form::check, "hook-form" "Every hook in the settings has a valid form, including hooks of other programs. Before 2.1.328, one malformed hook makes Claude Code ignore the whole file; later, only at PreToolUse, PermissionRequest and PreSkillShellCommand.",
-    HookMatcher hooks::matchers, "hook-matcher" "No matcher excludes tools or events that teamkeep records.",
-    SessionEndBudget hooks::budget, "session-end-budget" "The SessionEnd hook has a `timeout`. Without one, all SessionEnd hooks share 1.5 seconds.",
     HookCommand program::check, "hook-command" "The program that the hooks run exists and is executable.",
     HookAnswer program::test_call, "hook-answer" "That program accepts a test payload, responds as a hook must, and records it. The test uses a temporary store.",
     SearchPath program::search_path, "search-path" "`teamkeep` is in `PATH`.",
@@ -75,7 +71,6 @@ codes! {
     Organization organization::configuration, "organization" "The organization's configuration is valid, and only root can change it.",
     PolicyFiles policy::files, "policy-files" "The configuration and policy files in force are valid.",
     PolicyTrust policy::trust, "policy-trust" "The current version of the project's checks and rules is trusted.",
-    RulesAsked policy::coverage, "rules-asked" "The installed hooks cover the events and tools of every rule and gate in force.",
     Notifications shipping::notifications, "notifications" "If notifications are configured, `curl` and the secret that they need can be used. Nothing is sent; `teamkeep config test-notify` does that.",
     Shipping shipping::check, "shipping" "If shipping is configured, `teamkeep-ship` is installed, the files with secrets can be used, the last shipping had no error, and the log has room for segments that are not shipped yet.",
     StorePrivate store::private, "store-private" "The store belongs to you, and no other user can read it.",
@@ -207,6 +202,8 @@ pub struct Facts<'a> {
     pub layers: Vec<SettingsLayer>,
     /// Enabled teamkeep plugins.
     pub plugins: Vec<String>,
+    /// The policy files.
+    pub files: Files,
     /// The policy in force.
     pub policy: Effective,
     /// The problem with the name of the configuration file.
@@ -227,9 +224,9 @@ impl<'a> Facts<'a> {
     ) -> Facts<'a> {
         let layers = layers(env, paths);
         let plugins = plugins(&layers);
-        let policy = teamkeep_core::config::layers::load(files);
+        let (files, policy) = (files.clone(), teamkeep_core::config::layers::load(files));
         let (call, installer) = (shell_invocation(env), typed_to_install(env));
-        Facts { env, paths, now, probe, layers, plugins, policy, misnamed, call, installer }
+        Facts { env, paths, now, probe, layers, plugins, files, policy, misnamed, call, installer }
     }
 
     /// Claude Code's version, if known.
@@ -266,7 +263,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use teamkeep_core::client::settings::layer::{Kind, State};
+    use crate::settings::layer::{Kind, State};
 
     /// The facts for this version of Claude Code with these settings, highest precedence first.
     pub fn facts(version: Version, settings: &[(Kind, Value)]) -> Facts<'static> {
@@ -280,9 +277,9 @@ mod tests {
         };
         let layers: Vec<SettingsLayer> = settings.iter().map(layer).collect();
         let probe = VersionProbe { at: Some("claude".into()), answer: ClientVersion::Known(version) };
-        let (plugins, policy) = (plugins(&layers), Effective::default());
+        let (plugins, files, policy) = (plugins(&layers), Files::default(), Effective::default());
         let now = teamkeep_core::sys::clock::parse("2026-02-03T04:05:06Z").unwrap();
         let (call, installer) = ("teamkeep".to_owned(), "teamkeep".to_owned());
-        Facts { env, paths, now, probe, layers, plugins, policy, misnamed: None, call, installer }
+        Facts { env, paths, now, probe, layers, plugins, files, policy, misnamed: None, call, installer }
     }
 }

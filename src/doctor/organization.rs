@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use super::{Diagnosis, Facts, bad, ok};
+use crate::settings::layer::{Kind, State};
 use crate::settings::plan::count;
 use crate::settings::protection::{EXECUTE, READ, obstacle, weakness};
-use teamkeep_core::client::settings::command::quoted;
-use teamkeep_core::client::settings::layer::{Kind, State};
+use teamkeep_core::client::command::quoted;
 use teamkeep_core::config::{Code, ORGANIZATION_FILE};
 use teamkeep_core::store::access::unexpected;
 

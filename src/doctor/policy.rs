@@ -1,14 +1,9 @@
-//! Checks that the policy files are valid and trusted, and that the hooks cover their rules.
+//! Checks that the policy files are valid and trusted.
 
-use super::{Diagnosis, Facts, bad, ok, unknown, warn};
+use super::{Diagnosis, Facts, bad, ok, warn};
 use crate::settings::plan::count;
-use teamkeep_core::client::settings::command::quoted;
-use teamkeep_core::client::settings::installed::{Coverage, Uncovered, install_command};
-use teamkeep_core::client::settings::needs::Demand;
+use teamkeep_core::client::command::quoted;
 use teamkeep_core::config::{Code, Problem, TrustState};
-
-/// Maximum number of listed rules.
-const MAX_RULES: usize = 8;
 
 /// Checks that the files are valid.
 pub fn files(facts: &Facts<'_>) -> Diagnosis {
@@ -34,33 +29,6 @@ pub fn files(facts: &Facts<'_>) -> Diagnosis {
         errors => bad(format!("{what} (and {})", count(errors - 1, "other error"))),
     };
     diagnosis.with_fix(format!("{} config check", facts.call))
-}
-
-/// Checks that the installed hooks cover every rule.
-pub fn coverage(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let demands = Demand::all(&facts.policy.config, &facts.policy.settings);
-    let coverage = Coverage::of(&facts.layers);
-    if demands.is_empty() {
-        return ok("no rules").into();
-    }
-    if coverage.is_empty() {
-        return unknown("no rule is evaluated: teamkeep's hooks are not installed").into();
-    }
-    let install = install_command(facts.env, &facts.layers);
-    let problem =
-        |uncovered: Uncovered| bad(uncovered.message()).with_fix(uncovered.remedy(&install, facts.version()));
-    let found: Vec<Diagnosis> =
-        coverage.uncovered(&demands).into_iter().take(MAX_RULES).map(problem).collect();
-    match found.is_empty() {
-        true => {
-            let rules = facts.policy.config.rule.len();
-            let gates = demands.len() - rules;
-            let counts = [(rules, "rule"), (gates, "gate")].into_iter().filter(|(number, _)| *number > 0);
-            let counts: Vec<String> = counts.map(|(number, thing)| count(number, thing)).collect();
-            ok(format!("the hooks cover {}", counts.join(" and "))).into()
-        }
-        false => found,
-    }
 }
 
 /// Checks that the project's checks and rules are trusted.

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::settings::layer::{Kind, MAX_BYTES};
 use serde_json::{Value, json};
-use teamkeep_core::client::settings::command::{
+use teamkeep_core::client::command::{
     HOOK_NAME, NAME, command_line, find, hook_args, is_bare, is_executable, is_named, is_same,
     on_search_path, own_path, quoted,
 };
-use teamkeep_core::client::settings::layer::{Kind, MAX_BYTES};
 use teamkeep_core::store::log::Logs;
 use teamkeep_core::sys::env::{Env, absolute_dirs};
 use teamkeep_core::sys::fs::read_regular;
@@ -52,7 +52,7 @@ pub fn named(facts: &Facts<'_>) -> Vec<NamedProgram> {
             }
         }
     }
-    // A plugin's hooks do nothing beside hooks in the settings.
+    // Beside hooks in the settings, the plugin's hooks are not needed.
     if all.is_empty() {
         all.extend(named_by_plugin(facts));
     }

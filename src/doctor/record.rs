@@ -6,7 +6,7 @@ use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::restore::holder;
 use crate::settings::plan::count;
 use crate::verify::{Scope, Verifier};
-use teamkeep_core::client::settings::command::{quoted, shell_operand};
+use teamkeep_core::client::command::{quoted, shell_operand};
 use teamkeep_core::client::team::{TeamConfig, erasing};
 use teamkeep_core::error::Result;
 use teamkeep_core::model::event::{OVERRIDE, SafeName};

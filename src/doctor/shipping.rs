@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use chrono::TimeDelta;
-use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::client::command::quoted;
 use teamkeep_core::hook::find_shipper;
 use teamkeep_core::store::shipping::{
     Destination, PROGRAM, RemovedUnshipped, Shipping, ShippingState, UnshippedSegments,

@@ -5,11 +5,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use crate::settings::hook_command::Entry;
+use crate::settings::layer::{Kind, managed_with_hooks};
 use rustix::fs::{OFlags, statvfs};
 use rustix::process::geteuid;
-use teamkeep_core::client::settings::command::quoted;
-use teamkeep_core::client::settings::hook_command::Entry;
-use teamkeep_core::client::settings::layer::{Kind, managed_with_hooks};
+use teamkeep_core::client::command::quoted;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::store::access::{Obstacle, obstacle};
 use teamkeep_core::sys::fs::with_path;
@@ -157,16 +157,8 @@ pub enum FixStep {
 }
 
 /// The checks that `install` fixes if the hooks are in the user's settings.
-const FIXED_BY_INSTALL: &[Code] = &[
-    Code::ClientEvents,
-    Code::HooksComplete,
-    Code::HooksTwice,
-    Code::HookMatcher,
-    Code::RulesAsked,
-    Code::SessionEndBudget,
-    Code::HookCommand,
-    Code::HookAnswer,
-];
+const FIXED_BY_INSTALL: &[Code] =
+    &[Code::ClientEvents, Code::HooksComplete, Code::HooksTwice, Code::HookCommand, Code::HookAnswer];
 
 /// The fixes for these results. Hooks and settings of others, a project's files and team directories are not changed.
 pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
@@ -212,8 +204,8 @@ pub fn restrict_permissions(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use crate::settings::version::Version;
     use serde_json::{Value, json};
-    use teamkeep_core::client::settings::version::Version;
 
     use super::*;
     use crate::doctor::tests::facts;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::client::command::quoted;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::clock::Timestamp;
 use teamkeep_core::sys::fs;

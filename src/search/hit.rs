@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::document::Kind;
 use super::pattern::Pattern;
 use super::snippet::Snippet;
-use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::client::command::quoted;
 use teamkeep_core::store::archive::RunRecord;
 use teamkeep_core::sys::clock::Timestamp;
 

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use teamkeep_core::client::settings::command::find;
-use teamkeep_core::client::settings::version::Version;
+use crate::settings::version::Version;
+use teamkeep_core::client::command::find;
 use teamkeep_core::sys::env::Env;
 use teamkeep_core::sys::paths::Paths;
 use teamkeep_core::sys::process::{Outcome, Progress, Run};

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::settings::document::Document;
-use teamkeep_core::client::settings::hook_command::{self, Entry};
+use crate::settings::hook_command::{self, Entry};
 
 /// The text with these entries at the end.
 pub fn insert(document: &Document, entries: &[Entry]) -> String {

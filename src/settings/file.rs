@@ -9,8 +9,8 @@ use std::time::Duration;
 use rustix::fs::{Access, OFlags};
 
 use super::file_metadata::copy_metadata;
-use teamkeep_core::client::settings::command::quoted;
-use teamkeep_core::client::settings::layer::{Kind, content, resolve_links};
+use crate::settings::layer::{Kind, content, resolve_links};
+use teamkeep_core::client::command::quoted;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::fs;
 

@@ -1,11 +1,88 @@
-//! Writes install records, saves the contents of settings files, and locks out other installs. Hook calls only read records.
+//! Install records: the previous content of the settings, and the installed one.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use teamkeep_core::client::settings::install_record::{Record, Records, hash};
+use serde::{Deserialize, Serialize};
 use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::fs;
+use teamkeep_core::sys::fs::{self, Document, JsonFile, Layout};
+
+/// Format version.
+const V: u32 = 1;
+
+/// One settings file with teamkeep's hooks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    pub v: u32,
+    /// When it was installed.
+    pub at: String,
+    /// The settings file.
+    pub settings: String,
+    /// The hash of the installed content.
+    pub after: String,
+    /// The hash of the content without teamkeep's hooks, which is kept here; `None` if there was no file.
+    pub original: Option<String>,
+    /// Whether the file's directory was created.
+    pub made_directory: bool,
+    /// Whether the directory's own parent was created, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub made_parent: bool,
+    /// The program that the hooks run.
+    pub command: String,
+    /// The version of Claude Code, if it was known.
+    pub client: Option<String>,
+    /// The hash of the skill that was installed beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<String>,
+    #[serde(default, skip_serializing_if = "AddedVariables::is_empty")]
+    pub variables: AddedVariables,
+}
+
+/// The variables that `install --enable-teams` added under `env`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddedVariables {
+    pub names: Vec<String>,
+    /// Whether `env` was added with them.
+    pub with_env: bool,
+}
+
+impl AddedVariables {
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+impl Document for Record {
+    const MAX_BYTES: u64 = 64 * 1024;
+    const LAYOUT: Layout = Layout::Line;
+
+    fn check(&self) -> std::result::Result<(), String> {
+        if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
+    }
+}
+
+impl Record {
+    pub fn new(at: String, settings: &Path, after: &[u8]) -> Record {
+        Record {
+            v: V,
+            at,
+            settings: settings.display().to_string(),
+            after: hash(after),
+            original: None,
+            made_directory: false,
+            made_parent: false,
+            command: String::new(),
+            client: None,
+            skill: None,
+            variables: AddedVariables::default(),
+        }
+    }
+
+    /// Whether this content is the installed one.
+    pub fn has_installed(&self, content: &[u8]) -> bool {
+        self.after == hash(content)
+    }
+}
 
 /// How long to wait for another install.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -13,13 +90,13 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// The install records of all settings files, and the saved contents of these files.
 #[derive(Debug)]
 pub struct InstallRecords {
-    records: Records,
+    dir: PathBuf,
 }
 
 impl InstallRecords {
     /// The records in a directory that need not exist.
     pub fn at(dir: PathBuf) -> InstallRecords {
-        InstallRecords { records: Records::at(dir) }
+        InstallRecords { dir }
     }
 
     /// Locks out other installs.
@@ -36,24 +113,40 @@ impl InstallRecords {
 
     /// Like [`InstallRecords::lock`]; `None` if another install does not end.
     pub fn try_lock(&self) -> std::io::Result<Option<fs::Lock>> {
-        fs::lock(&self.records.lock_path(), LOCK_TIMEOUT)
+        fs::lock(&self.dir.join("lock"), LOCK_TIMEOUT)
     }
 
     /// The error if another install does not end.
     pub fn busy(&self) -> Error {
-        let path = self.records.lock_path();
+        let path = self.dir.join("lock");
         Error::new(format!("cannot lock {}: another install is running", path.display()))
             .hint("nothing was changed; wait, then run the command again")
     }
 
     /// The install record of a settings file. An unreadable record counts as none: the hooks can be removed without it.
     pub fn find(&self, real: &Path) -> Option<Record> {
-        self.records.find(real)
+        read(&self.file(real))
+    }
+
+    fn all(&self) -> impl Iterator<Item = Record> {
+        let all = fs::entries(&self.dir).map(|entry| entry.path());
+        all.filter(|path| path.extension().is_some_and(|kind| kind == "json"))
+            .filter_map(|path| read(&JsonFile::at(path)))
+    }
+
+    /// The file with the install record of a settings file.
+    fn file(&self, real: &Path) -> JsonFile<Record> {
+        JsonFile::at(self.dir.join(format!("{}.json", key(real))))
+    }
+
+    /// The file with a saved content of a settings file, by the content's hash.
+    fn backup(&self, real: &Path, content: &str) -> PathBuf {
+        self.dir.join(format!("{}-{}.bak", key(real), short(content)))
     }
 
     /// Whether this directory was created for another settings file in it that still exists.
     pub fn created_directory(&self, directory: &Path) -> bool {
-        self.records.all().any(|record| {
+        self.all().any(|record| {
             let file = Path::new(&record.settings);
             let parent = || file.parent().and_then(|parent| parent.canonicalize().ok());
             record.made_directory && file.is_file() && parent().as_deref() == Some(directory)
@@ -62,28 +155,46 @@ impl InstallRecords {
 
     /// Writes the install record of a settings file.
     pub fn write(&self, real: &Path, record: &Record) -> Result<()> {
-        self.records.file(real).write_synced(record)?;
+        self.file(real).write_synced(record)?;
         Ok(())
     }
 
     /// Deletes the install record of a settings file. The saved contents stay.
     pub fn remove(&self, real: &Path) -> Result<()> {
-        Ok(self.records.file(real).remove()?)
+        Ok(self.file(real).remove()?)
     }
 
     /// Saves a content of a settings file; returns its hash and path.
     pub fn save_content(&self, real: &Path, content: &[u8]) -> Result<(String, PathBuf)> {
         let hash = hash(content);
-        let path = self.records.backup(real, &hash);
+        let path = self.backup(real, &hash);
         fs::write_synced(&path, content)?;
         Ok((hash, path))
     }
 
     /// A saved content, if it still exists and is intact.
     pub fn saved_content(&self, real: &Path, wanted: &str) -> Option<Vec<u8>> {
-        let (bytes, _) = fs::read_regular(&self.records.backup(real, wanted), u64::from(u32::MAX)).ok()?;
+        let (bytes, _) = fs::read_regular(&self.backup(real, wanted), u64::from(u32::MAX)).ok()?;
         (hash(&bytes) == wanted).then_some(bytes)
     }
+}
+
+fn read(file: &JsonFile<Record>) -> Option<Record> {
+    file.read().ok()?.valid().ok()?
+}
+
+/// The hash of a content of a settings file.
+pub fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+fn key(real: &Path) -> String {
+    short(&hash(real.as_os_str().as_encoded_bytes()))
+}
+
+/// A short hash for a file name. A value from a record is never used as a path.
+fn short(hash: &str) -> String {
+    hash.chars().filter(char::is_ascii_hexdigit).take(16).collect()
 }
 
 #[cfg(test)]

@@ -1,19 +1,28 @@
-//! Edits Claude Code's `settings.json` without changing anything else in it. Reading it is in
-//! [`teamkeep_core::client::settings`], because hook calls read it as well.
+//! Reads and edits Claude Code's settings.
 //!
-//! [`plan`] computes the new text with [`edit`] and [`document`], and [`mod@file`] writes it. An install record has the previous
-//! content, so that the edit can be undone. It can be undone without that content, too: if teamkeep's entries are the only
-//! content of an object or array that teamkeep created, it is removed. Its layout distinguishes it from an empty one of the
-//! user's.
+//! [`layer`] reads each file, and [`hook_command`] finds teamkeep's hooks in it. [`needs`] is the table of hooks that the policy
+//! and Claude Code's version need, and [`installed`] finds files that have others.
+//!
+//! [`plan`] computes the new text with [`edit`] and [`document`], and [`mod@file`] writes it; nothing else in it changes. An install
+//! record has the previous content, so that the edit can be undone. It can be undone without that content, too: if teamkeep's
+//! entries are the only content of an object or array that teamkeep created, it is removed. Its layout distinguishes it from an
+//! empty one of the user's.
 
 pub mod client;
 pub mod document;
 pub mod edit;
 pub mod file;
 mod file_metadata;
+pub mod hook_command;
 pub mod install_records;
+pub mod installed;
+pub mod layer;
 pub mod managed;
+pub mod managed_files;
+pub mod matcher;
+pub mod needs;
 pub mod plan;
 pub mod protection;
 pub mod skill;
 pub mod variables;
+pub mod version;

@@ -10,17 +10,15 @@ use similar::{ChangeTag, TextDiff};
 use crate::settings::client::ClientVersion;
 use crate::settings::document::{Document, text_of};
 use crate::settings::edit::{self, Blanks};
+use crate::settings::hook_command::{self, Entry, ours};
+use crate::settings::needs::{Need, Needs, embedded};
+use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since};
 use crate::ui::escape;
+use teamkeep_core::client::command::{HOOK_NAME, HookProgram, quoted};
 use teamkeep_core::client::payload::KNOWN;
-use teamkeep_core::client::settings::command::{HOOK_NAME, HookProgram, quoted};
-use teamkeep_core::client::settings::hook_command::{self, Entry, ours};
-use teamkeep_core::client::settings::needs::{Needs, embedded};
-use teamkeep_core::client::settings::version::{
-    FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since,
-};
 
-/// Timeout in seconds of a hook that only rules need.
-const RULE_TIMEOUT: u64 = 10;
+/// Timeout in seconds of a hook that only the policy needs.
+const POLICY_TIMEOUT: u64 = 10;
 /// Maximum number of listed events: all that teamkeep has hooks for.
 const MAX_LISTED: usize = 17;
 /// Lines shown around a change.
@@ -30,23 +28,14 @@ const CONTEXT_LINES: usize = 3;
 /// matchers where the policy needs them; `there` are those that the file already has.
 pub fn wanted(client: &ClientVersion, program: &HookProgram, there: &[Entry], needs: &Needs) -> Vec<Entry> {
     let mut entries = embedded();
-    for (event, matcher) in needs.matchers() {
-        match (entries.iter_mut().find(|entry| entry.event == event), matcher) {
+    for need in needs.hooks() {
+        let is_same = |entry: &&mut Entry| need.condition.is_none() && entry.event == need.event;
+        match (entries.iter_mut().find(is_same), need.matcher()) {
             (Some(entry), Some(matcher)) => entry.group["matcher"] = Value::String(matcher),
             (Some(_), None) => {}
-            (None, matcher) => entries.extend(rule_entry(event, matcher)),
+            (None, _) => entries.extend(policy_entry(need)),
         }
     }
-    let limited = needs.limited().filter_map(|limited| {
-        let mut entry = rule_entry(limited.event, Some(limited.tools.matcher()))?;
-        entry
-            .group
-            .pointer_mut("/hooks/0")?
-            .as_object_mut()?
-            .insert("if".to_owned(), limited.condition.into());
-        Some(entry)
-    });
-    entries.extend(limited);
     let before = |event: &str| there.iter().find(|entry| entry.event == event);
     entries.retain(|entry| match client {
         // An older version may ignore the whole file because of an unknown event.
@@ -83,15 +72,18 @@ pub fn wanted(client: &ClientVersion, program: &HookProgram, there: &[Entry], ne
     entries
 }
 
-/// The entry of an event that the embedded file does not have.
-fn rule_entry(event: &str, matcher: Option<String>) -> Option<Entry> {
-    let subcommand = KNOWN.iter().find(|row| row.1 == event)?.2;
-    let hook =
-        json!({"type": "command", "command": HOOK_NAME, "args": [subcommand], "timeout": RULE_TIMEOUT});
+/// An entry that the embedded file does not have.
+fn policy_entry(need: &Need) -> Option<Entry> {
+    let subcommand = KNOWN.iter().find(|row| row.1 == need.event)?.2;
+    let mut hook =
+        json!({"type": "command", "command": HOOK_NAME, "args": [subcommand], "timeout": POLICY_TIMEOUT});
+    if let Some(condition) = need.condition {
+        hook["if"] = condition.into();
+    }
     let mut group = Map::new();
-    group.extend(matcher.map(|matcher| ("matcher".to_owned(), matcher.into())));
+    group.extend(need.matcher().map(|matcher| ("matcher".to_owned(), matcher.into())));
     group.insert("hooks".to_owned(), json!([hook]));
-    Some(Entry { event: event.to_owned(), group: Value::Object(group) })
+    Some(Entry { event: need.event.to_owned(), group: Value::Object(group) })
 }
 
 /// Whether an entry has the form that needs no shell.
@@ -213,6 +205,27 @@ pub fn describe(before: &[Entry], after: &[Entry], path: &str) -> String {
         }
     }
     line
+}
+
+/// How installed hooks differ from those that would be written, in one line; `None` if they do not.
+pub fn difference(installed: &[Entry], wanted: &[Entry]) -> Option<String> {
+    let mut parts = [("missing:", Vec::new()), ("different:", Vec::new()), ("not needed:", Vec::new())];
+    for Entry { event, .. } in wanted.iter().chain(installed) {
+        let [there, needed] = [installed, wanted]
+            .map(|all| all.iter().filter(|entry| entry.event == *event).collect::<Vec<&Entry>>());
+        let part = match (there.is_empty(), needed.is_empty()) {
+            (true, _) => 0,
+            (_, true) => 2,
+            _ if there.len() == needed.len() && needed.iter().all(|entry| there.contains(entry)) => continue,
+            _ => 1,
+        };
+        if !parts[part].1.contains(&event.as_str()) {
+            parts[part].1.push(event);
+        }
+    }
+    let parts = parts.iter().filter(|(_, events)| !events.is_empty());
+    let parts: Vec<String> = parts.map(|(what, events)| format!("{what} {}", named(events))).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// A number of things: `1 event`, `2 events`.

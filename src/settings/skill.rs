@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use teamkeep_core::client::settings::install_record::hash;
+use crate::settings::install_records::hash;
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::sys::fs;
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::settings::document::{Document, lenient_data, text_of};
 use crate::settings::edit::{Blanks, Container, Layout, property};
-use teamkeep_core::client::settings::install_record::AddedVariables;
+use crate::settings::install_records::AddedVariables;
 
 /// Enables agent teams.
 pub const TEAMS: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";

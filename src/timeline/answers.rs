@@ -7,8 +7,7 @@ use serde::Serialize;
 
 use super::entry::{Entry, EntryKind, MessageEvent, TaskEvent, TurnEvent};
 use super::run_data::RunData;
-use teamkeep_core::client::compat::delivers_answers;
-use teamkeep_core::client::settings::version::Version;
+use teamkeep_core::client::compat::{delivers_answers, number};
 use teamkeep_core::client::team::without_team;
 use teamkeep_core::store::metadata_only;
 use teamkeep_core::sys::clock::Timestamp;
@@ -97,7 +96,7 @@ struct Reporter {
 
 /// Whether Claude Code delivers answers to the lead: a notice shows it, or else its newest version in the run.
 fn are_delivered(data: &RunData, entries: &[Entry]) -> bool {
-    let newest = data.transcripts.versions.iter().max_by_key(|version| version.parse::<Version>().ok());
+    let newest = data.transcripts.versions.iter().max_by_key(|version| number(version));
     entries.iter().filter_map(Entry::message).any(|message| message.answer.is_some())
         || delivers_answers(newest.map(String::as_str))
 }

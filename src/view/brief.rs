@@ -7,7 +7,7 @@ use super::values::{age, count};
 use crate::brief::{Brief, Colleague, Said};
 use crate::status::{AgentState, Item};
 use crate::timeline::{Entry, EntryKind, TaskEvent, UnsentAnswer};
-use teamkeep_core::client::settings::command as shell;
+use teamkeep_core::client::command as shell;
 use teamkeep_core::config::ContextPart;
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::model::event::LEAD;

@@ -9,7 +9,7 @@ use crate::timeline::{
     DeliveredAnswer, Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEntry,
     TurnEvent, UnsentAnswer, VerdictEntry,
 };
-use teamkeep_core::client::settings::command as shell;
+use teamkeep_core::client::command as shell;
 use teamkeep_core::client::team::{IdleReason, Notice};
 use teamkeep_core::model::TaskStatus;
 use teamkeep_core::policy::{Decision, short_reason, without_prefix};

@@ -69,7 +69,7 @@ codes! {
     RuleNameTaken "rule-name-taken" Warning "A rule has the name of a rule of the organization, or a project's rule that of a user's rule. The rule is ignored.",
     Untrusted "untrusted" Warning "A project's checks and rules do not run until `teamkeep policy trust`, and again after the file changes.",
     TrustGone "trust-gone" Warning "A trusted project file is gone, or no longer has checks and rules.",
-    RuleNotAsked "rule-not-asked" Warning "The rule or gate is not evaluated for an event or tool that it needs, because no installed hook covers it. `teamkeep install` adds the hook.",
+    RuleNotAsked "rule-not-asked" Warning "The installed hooks are not those that the rules and gates need, so some are not evaluated. `teamkeep install` adds the hooks.",
     BadTrust "bad-trust" Warning "The list of trusted files cannot be read, so nothing is trusted.",
 }
 

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{CalledBy, Outcome};
 use super::parse::Parsed;
 use super::parse::{Captured, CapturedTeams};
+use super::{CalledBy, Outcome};
 use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
 use crate::client::payload::{Input, Kind, Spawn, shown_task};
 use crate::client::team::HIGHEST_NUMBER;

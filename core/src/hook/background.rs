@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use super::{CalledBy, Recorder};
 use super::command_line::FINISH;
+use super::{CalledBy, Recorder};
 use crate::config::{Config, Files};
 use crate::error::Result;
 use crate::store::archive::{Archive, EndedBy, RunRecord};

@@ -4,13 +4,11 @@ use super::attribute::Attributed;
 use super::parse::TeamNote;
 use super::{MAX_CHARS, Recorder};
 use crate::attribution::BlockedDeletes;
+use crate::client::command::quoted;
 use crate::client::payload::Kind;
 use crate::client::response::Answer;
-use crate::client::settings::command::quoted;
-use crate::client::settings::installed::{Coverage, Installed};
-use crate::client::settings::needs::{Demand, Subject};
 use crate::config::project::{Trust, name_of};
-use crate::config::{Code, OnError, OnFailure, Problem, Settings, source};
+use crate::config::{Code, OnError, OnFailure, Problem, source};
 use crate::model::{Limit, Note, Severity};
 use crate::policy::{Reason, escaped, failure};
 use crate::store::archive::CaptureScope;
@@ -38,14 +36,9 @@ impl Attributed<'_> {
         let watched: Vec<String> = ["teams", "tasks"].iter().filter(|_| watches).filter_map(path).collect();
         let broken = recorder.config_error_notice();
         // A compacted session continues, and the request is still active.
-        let notices = match call.starts_session() {
-            true => [recorder.untrusted_notice(), recorder.uncovered_rules_notice()],
-            false => [None, None],
-        };
-        let notices: Vec<String> = notices.into_iter().flatten().collect();
-        let notices = (!notices.is_empty()).then(|| notices.join("\n"));
-        (watches || broken.is_some() || notices.is_some())
-            .then(|| Answer::begin(&watched, broken.as_deref(), notices.as_deref()))
+        let notice = if call.starts_session() { recorder.untrusted_notice() } else { None };
+        (watches || broken.is_some() || notice.is_some())
+            .then(|| Answer::begin(&watched, broken.as_deref(), notice.as_deref()))
     }
 }
 
@@ -64,40 +57,6 @@ impl Recorder {
             escaped(&problem.path.display().to_string(), MAX_CHARS),
             escaped(&problem.message, MAX_CHARS),
             shell_quoted(&project.display().to_string()),
-        ))
-    }
-
-    /// The message about rules and gates that no installed hook covers, to the user only: a session cannot change its own
-    /// hooks.
-    fn uncovered_rules_notice(&self) -> Option<String> {
-        let demands = Demand::all(&self.config, &Settings::default());
-        if demands.is_empty() {
-            return None;
-        }
-        let mut installed = Installed::find(&self.env, &self.paths);
-        if installed.coverage.is_empty() {
-            // This hook runs, so it is the plugin's.
-            installed.coverage = Coverage::of_plugin();
-        }
-        let unasked = installed.coverage.uncovered(&demands);
-        let first = unasked.first()?;
-        let more = match unasked.len() - 1 {
-            0 => String::new(),
-            more => format!(" (and {more} more)"),
-        };
-        let title = match &first.subject {
-            Subject::Gate(gate) => format!("gate {}", gate.name()),
-            Subject::Rule(name) => format!("rule {}", escaped(name, MAX_CHARS)),
-        };
-        let gaps = escaped(&first.to_string(), MAX_CHARS);
-        // With `--scope`, the command finds the settings file from the project's directory.
-        let project = self.env.project_dir().filter(|_| installed.is_in_project);
-        let there = project.map(|dir| format!("cd {} && ", shell_quoted(&dir.display().to_string())));
-        Some(format!(
-            "teamkeep: {title} is not evaluated at {gaps}{more}: no installed hook covers it. To fix it, run this in a \
-             terminal and restart the session: {}{}",
-            there.unwrap_or_default(),
-            first.remedy(&installed.command, installed.client)
         ))
     }
 

@@ -7,8 +7,8 @@ use std::process::Command;
 
 use super::attribute::Attributed;
 use super::{BackgroundMode, Recorder};
+use crate::client::command::{command_line, find, is_executable};
 use crate::client::payload::Kind;
-use crate::client::settings::command::{command_line, find, is_executable};
 use crate::model::Tool;
 use crate::model::event::SafeName;
 use crate::store::archive::CaptureScope;

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use super::BackgroundMode;
 use super::attribute::Attributed;
+use crate::client::command::command_line;
 use crate::client::compat::names_agents;
 use crate::client::payload::Kind;
-use crate::client::settings::command::command_line;
 use crate::config::ContextLoss;
 use crate::error::{Error, Result};
 use crate::model::event::{ActorKind, LEAD};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 use rustix::process::geteuid;
 
-use crate::client::settings::command::quoted;
+use crate::client::command::quoted;
 use crate::error::Error;
 use crate::sys::env::Env;
 use crate::sys::fs;

@@ -12,7 +12,7 @@ use crate::commands::output;
 use crate::context::Context;
 use crate::demo::{self, DemoOutcome};
 use crate::view::{self, BacktestRow};
-use teamkeep_core::client::settings::command::quoted;
+use teamkeep_core::client::command::quoted;
 use teamkeep_core::config::{Config, Policy};
 use teamkeep_core::error::{Cause, Error, Result};
 use teamkeep_core::model::event::Recorded;

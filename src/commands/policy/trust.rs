@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::commands::installation::uncovered;
+use crate::commands::installation::missing_hooks;
 use crate::commands::output::{counted_problems, print, print_document, print_problems};
 use crate::context::Context;
 use crate::view::{self, Document, plain};
-use teamkeep_core::client::settings::needs::Demand;
 use teamkeep_core::config::project::{Trust, name_of};
 use teamkeep_core::config::{Files, Mode, PROJECT_FILE, Project, TrustState, layers, source};
 use teamkeep_core::error::{Error, Result};
@@ -77,7 +76,7 @@ fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<E
         }
         TrustState::Trusted => {
             context.ui.eprint_line(&format!("{path} is already trusted"));
-            print_problems(context, &uncovered(context, &Demand::of_rules(&project.rules)));
+            print_problems(context, &missing_hooks(context));
             return Ok(ExitCode::SUCCESS);
         }
         TrustState::Untrusted => "",
@@ -93,7 +92,7 @@ fn trust(context: &Context, args: &Args, files: &Files, file: &Path) -> Result<E
     }
     Trust::change(&context.paths.store, |files| files.insert(project.name.clone(), project.hash.clone()))?;
     context.ui.eprint_line(&format!("trusted {}, hash {}", project.name.display(), &project.hash[..16]));
-    print_problems(context, &uncovered(context, &Demand::of_rules(&project.rules)));
+    print_problems(context, &missing_hooks(context));
     Ok(ExitCode::SUCCESS)
 }
 

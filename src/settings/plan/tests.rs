@@ -222,7 +222,7 @@ fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
 #[test]
 fn every_late_event_has_a_hook() {
     let all = embedded();
-    for (event, _) in teamkeep_core::client::settings::version::SINCE {
+    for (event, _) in crate::settings::version::SINCE {
         assert!(all.iter().any(|entry| entry.event == *event), "{event}");
     }
 }

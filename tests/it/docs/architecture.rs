@@ -28,7 +28,7 @@ const CORE: &[(&str, &[&str])] = &[
     ("store/metadata_only", &["client/json", "model"]),
     ("sys/paths", &["error", "sys/env", "sys/fs"]),
     ("sys/store_lock", &["model", "sys/fs"]),
-    ("client/compat", &["client/payload", "model"]),
+    ("client/compat", &["client/payload"]),
     ("client/response", &["client/payload"]),
     (
         "config",
@@ -43,7 +43,7 @@ const CORE: &[(&str, &[&str])] = &[
             "sys/store_lock",
         ],
     ),
-    ("client/settings", &["client/payload", "config", "error", "sys/env", "sys/fs", "sys/paths"]),
+    ("client/command", &["error", "sys/env"]),
     ("client/team", &["client/compat", "client/json", "model", "sys/clock", "sys/process", "sys/unicode"]),
     ("spending", &["client/team", "config", "sys/clock"]),
     (
@@ -72,7 +72,7 @@ const CORE: &[(&str, &[&str])] = &[
             "sys/unicode",
         ],
     ),
-    ("store/access", &["client/settings", "error", "sys/env", "sys/fs", "sys/paths"]),
+    ("store/access", &["client/command", "error", "sys/env", "sys/fs", "sys/paths"]),
     (
         "store/archive",
         &[
@@ -144,8 +144,8 @@ const CORE: &[(&str, &[&str])] = &[
             "attribution",
             "client/compat",
             "client/payload",
+            "client/command",
             "client/response",
-            "client/settings",
             "client/team",
             "config",
             "enforcement",

@@ -51,7 +51,6 @@ fn hooks_in_managed_settings_are_found_and_checked() {
     );
     assert_eq!(one(&machine, "hook-command"), "ok: the hooks run /usr/local/bin/teamkeep");
     assert!(one(&machine, "hook-answer").starts_with("ok: "));
-    assert!(one(&machine, "session-end-budget").starts_with("ok: "));
 }
 
 #[test]
@@ -160,10 +159,10 @@ fn rules_that_managed_hooks_do_not_cover_are_fixed_by_an_administrator() {
     std::fs::create_dir_all(machine.home(".config/teamkeep")).unwrap();
     std::fs::write(machine.home(".config/teamkeep/teamkeep.toml"), rule).unwrap();
     assert_eq!(
-        one(&machine, "rules-asked"),
-        "bad: rule \"mine\" is not evaluated at PreToolUse for WebFetch: no installed hook covers it \
-         => sudo teamkeep install --scope managed  # with --all-tools for users' rules"
+        one(&machine, "hooks-complete"),
+        "warn: the hooks in /etc/claude-code/managed-settings.d/50-teamkeep.json are not those that `install` writes \
+         (different: PreToolUse) => sudo teamkeep install --scope managed  # with --all-tools for users' rules"
     );
     machine.ok(&format!("{INSTALL} --managed-hooks-only --all-tools"));
-    assert_eq!(one(&machine, "rules-asked"), "ok: the hooks cover 1 rule");
+    assert!(one(&machine, "hooks-complete").starts_with("ok: "));
 }

@@ -68,7 +68,7 @@ fn hooks_that_call_the_command_line_are_replaced_and_work_until_then() {
     home.ok(&format!("install --command {}", path.display()));
     assert!(home.read().contains("\"hook\","), "as before there was a hook program");
     let checks = home.ok("doctor --verbose").out;
-    assert!(checks.contains("ok      hook-answer        ~/bin/teamkeep recorded"), "{checks}");
+    assert!(checks.contains("ok      hook-answer      ~/bin/teamkeep recorded"), "{checks}");
     let printed = home.ok("install").err;
     assert!(
         printed.starts_with("replaced 17 hooks in ~/.claude/settings.json\neach runs ~/bin/teamkeep-hook,"),

@@ -157,5 +157,5 @@ fn hooks_do_not_run_a_program_of_the_current_directory() {
     let mut command = home.command("doctor -v");
     let result = result(home.dir.path(), command.env("PATH", format!(".:{}", home.at("bin").display())));
     let line = result.out.lines().find(|line| line.contains(" search-path ")).unwrap();
-    assert_eq!(line, "ok      search-path        `teamkeep` is ~/bin/teamkeep");
+    assert_eq!(line, "ok      search-path      `teamkeep` is ~/bin/teamkeep");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use insta::assert_snapshot;
 use teamkeep::settings::document::lenient_data;
-use teamkeep_core::client::settings::hook_command::ours;
+use teamkeep::settings::hook_command::ours;
 
 use crate::support::install_home::{Home, MINE, result};
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Map, Value, json};
+use teamkeep::settings::version::{Version, since};
 use teamkeep_core::client::payload::Kind;
-use teamkeep_core::client::settings::version::{Version, since};
 use tempfile::TempDir;
 
 use crate::support::client_files::Lead;
@@ -77,12 +77,6 @@ impl Plugin {
 
 pub fn all(result: &CommandResult) -> (Option<i32>, &str, &str) {
     (result.code, &result.out, &result.err)
-}
-
-pub fn install(sandbox: &Sandbox) {
-    let command = env!("CARGO_BIN_EXE_teamkeep");
-    let result = sandbox.run(&["install", "--client-version", "2.1.332", "--command", command]);
-    assert_eq!(result.code, Some(0), "{}", result.err);
 }
 
 #[test]
@@ -335,13 +329,6 @@ fn plugin_reads_the_event_from_the_payload_if_the_client_passes_no_args() {
         .map(|args| feed(&mut plugin.command(&sandbox, args), payload.to_string().as_bytes()));
     assert!(both.iter().all(|result| all(result) == SILENCE));
     assert!(sandbox.log().iter().all(|line| line["event"] == "Stop") && sandbox.log().len() == 2);
-    let again = || all(&feed(&mut plugin.command(&sandbox, &[]), payload.to_string().as_bytes())) == SILENCE;
-    install(&sandbox);
-    assert!(again() && sandbox.log().len() == 3, "it does not hand the settings' hook its args either");
-    let command = env!("CARGO_BIN_EXE_teamkeep");
-    let result = sandbox.run(&["install", "--client-version", "2.1.100", "--command", command]);
-    assert_eq!(result.code, Some(0), "{}", result.err);
-    assert!(again() && sandbox.log().len() == 3, "it is left to the settings");
 }
 
 #[test]

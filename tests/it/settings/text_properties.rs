@@ -4,10 +4,10 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use teamkeep::settings::client::ClientVersion;
 use teamkeep::settings::document::{Document, lenient_data};
+use teamkeep::settings::hook_command::{self, Entry};
+use teamkeep::settings::needs::Needs;
 use teamkeep::settings::plan;
-use teamkeep_core::client::settings::command::HookProgram;
-use teamkeep_core::client::settings::hook_command::{self, Entry};
-use teamkeep_core::client::settings::needs::Needs;
+use teamkeep_core::client::command::HookProgram;
 
 /// Writes a settings text by the choices that a row of random bytes makes.
 pub struct Writer {

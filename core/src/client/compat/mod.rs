@@ -66,9 +66,14 @@ pub fn delivers_answers(version: Option<&str>) -> bool {
 }
 
 fn is_at_least(version: &str, least: (u32, u32, u32)) -> bool {
+    number(version) >= least
+}
+
+/// The three numbers of a version, to compare it. A part that is not a number is 0.
+pub fn number(version: &str) -> (u32, u32, u32) {
     let mut parts = version.split('.').map(|part| part.parse::<u32>().unwrap_or(0));
     let mut next = || parts.next().unwrap_or(0);
-    (next(), next(), next()) >= least
+    (next(), next(), next())
 }
 
 #[cfg(test)]

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::client::settings::command::is_same;
-use crate::client::settings::hook_command::{self, Entry};
-use crate::client::settings::managed::{self, ONLY_MANAGED};
-use crate::error::{Error, Result};
-use crate::sys::env::Env;
-use crate::sys::fs;
-use crate::sys::paths::Paths;
+use crate::settings::hook_command::{self, Entry};
+use crate::settings::managed_files::{self as managed, ONLY_MANAGED};
+use teamkeep_core::client::command::is_same;
+use teamkeep_core::error::{Error, Result};
+use teamkeep_core::sys::env::Env;
+use teamkeep_core::sys::fs;
+use teamkeep_core::sys::paths::Paths;
 
 /// Maximum number of hooks to check in one file.
 const MAX_ENTRIES: usize = 500;
@@ -127,6 +127,13 @@ impl SettingsLayer {
         entries
     }
 
+    /// The hooks in it that `install` wrote.
+    pub fn written(&self) -> Vec<Entry> {
+        let mut entries = self.ours();
+        entries.retain(Entry::is_written);
+        entries
+    }
+
     /// The command line of `install` or `uninstall` for this file; `call` is how the user calls this program. Only root
     /// can change managed settings.
     pub fn command(&self, call: &str, verb: &str) -> String {
@@ -203,11 +210,6 @@ pub fn running(layers: &[SettingsLayer]) -> impl Iterator<Item = &SettingsLayer>
 /// The managed file with teamkeep's hooks as `install` writes them, if any.
 pub fn managed_with_hooks(layers: &[SettingsLayer]) -> Option<&SettingsLayer> {
     managed(layers).find(|layer| layer.ours().iter().any(|entry| entry.is_written()))
-}
-
-/// Whether any hook in managed settings calls teamkeep.
-pub fn has_managed_calls(layers: &[SettingsLayer]) -> bool {
-    managed(layers).any(|layer| !layer.ours().is_empty())
 }
 
 fn managed(layers: &[SettingsLayer]) -> impl Iterator<Item = &SettingsLayer> {

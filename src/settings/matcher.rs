@@ -1,17 +1,11 @@
 //! The matchers of hooks: for which tools Claude Code runs a hook.
 
-use serde_json::Value;
-
 /// Maximum number of stars in a pattern: each star multiplies the ways that a regular expression has to try.
 const MAX_STARS: usize = 3;
 /// The matcher for all tools.
 const ALL: &str = "*";
-/// Maximum number of matchers to evaluate as patterns, because a pattern can be slow.
-pub const MAX_PATTERNS: usize = 16;
-/// Maximum length of a pattern, and of a tool's name, in bytes. `install` replaces a longer matcher by `*`.
-const MAX_PATTERN_BYTES: usize = 512;
-/// Maximum memory of a compiled pattern in bytes.
-const MAX_COMPILED_BYTES: usize = 1 << 18;
+/// Maximum length of a matcher in bytes: Claude Code would evaluate a long expression at each call. `*` replaces a longer one.
+const MAX_MATCHER_BYTES: usize = 512;
 
 /// The tools of one event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,6 +25,11 @@ impl Tools {
             tools.add(if pattern == ALL { Tools::All } else { Tools::Some(vec![pattern]) });
         }
         if globs.is_empty() { Tools::All } else { tools }
+    }
+
+    /// The tools with these names.
+    pub fn named(names: &[&str]) -> Tools {
+        Tools::Some(names.iter().map(|name| (*name).to_owned()).collect())
     }
 
     /// The tools of a matcher, if it has one of the forms that [`Tools::matcher`] writes.
@@ -81,13 +80,13 @@ impl Tools {
             true => words.join("|"),
             false => format!("^({})$", words.join("|").replace(ALL, ".*")),
         };
-        if matcher.len() > MAX_PATTERN_BYTES { ALL.to_owned() } else { matcher }
+        if matcher.len() > MAX_MATCHER_BYTES { ALL.to_owned() } else { matcher }
     }
 }
 
 /// The glob with only plain characters and stars. Everything else becomes a star, and the last star that a pattern may have
 /// replaces the rest of the glob.
-pub fn widened(glob: &str) -> String {
+fn widened(glob: &str) -> String {
     let mut wide = String::with_capacity(glob.len());
     let mut chars = glob.chars();
     while let Some(c) = chars.next() {
@@ -110,38 +109,6 @@ pub fn widened(glob: &str) -> String {
         }
     }
     wide
-}
-
-/// Whether a group's matcher matches this tool, as Claude Code evaluates it: none and `*` match all, names are
-/// separated by `|`, and anything else is a pattern, of which only a limited number is evaluated. For an event without
-/// a tool the subject is unknown here.
-pub fn matches(matcher: Option<&Value>, tool: Option<&str>, patterns: &mut usize) -> bool {
-    let matcher = match matcher {
-        None => return true,
-        Some(Value::String(matcher)) => matcher.as_str(),
-        Some(_) => return false,
-    };
-    if matches!(matcher, "" | ALL) {
-        return true;
-    }
-    let Some(tool) = tool else { return false };
-    if !is_list(matcher) {
-        if *patterns == 0 || matcher.len() > MAX_PATTERN_BYTES || tool.len() > MAX_PATTERN_BYTES {
-            return false;
-        }
-        *patterns -= 1;
-    }
-    evaluate(matcher, tool).unwrap_or(false)
-}
-
-/// Whether Claude Code runs a hook with this matcher for this name: plain names are compared as a whole, anything else
-/// is a regular expression that is searched. `None` if the expression cannot be evaluated here.
-pub fn evaluate(matcher: &str, name: &str) -> Option<bool> {
-    if is_list(matcher) {
-        return Some(matcher.split('|').any(|word| word == name));
-    }
-    let pattern = regex_lite::RegexBuilder::new(matcher).size_limit(MAX_COMPILED_BYTES).build();
-    pattern.ok().map(|pattern| pattern.is_match(name))
 }
 
 /// Whether Claude Code compares a matcher with whole names.
@@ -187,18 +154,5 @@ mod tests {
         for other in ["^Ba", "Bash|", "a-b", "^(Ba+)$", "^(a|(b))$", "(Bash)", "^()$", ".*"] {
             assert_eq!(Tools::of_matcher(other), None, "{other}");
         }
-    }
-
-    #[test]
-    fn matcher_matches_as_in_claude_code() {
-        let matches = |matcher: &str, tool| matches(Some(&matcher.into()), tool, &mut 1);
-        for all in ["", "*", ".*", "Task|Agent", "^Ag"] {
-            assert!(matches(all, Some("Agent")), "{all:?}");
-        }
-        assert!(super::matches(None, Some("Agent"), &mut 0));
-        for other in ["Task", "Agents|Task", "agent", "^gent", "("] {
-            assert!(!matches(other, Some("Agent")), "{other}");
-        }
-        assert!(matches("*", None) && !matches("startup", None), "what started the session is not known");
     }
 }

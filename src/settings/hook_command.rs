@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use crate::client::payload::Kind;
-use crate::client::settings::command::{is_bare, is_hook_program, is_named, quoted};
+use teamkeep_core::client::command::{is_bare, is_hook_program, is_named, quoted};
+use teamkeep_core::client::payload::Kind;
 
 /// Commands that take another command as their arguments.
 const WRAPPERS: [&str; 13] =

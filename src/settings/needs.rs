@@ -1,0 +1,154 @@
+//! The table of hooks: the events and tools that need one, for the recorder, the gates and the rules.
+//!
+//! A file has the hooks of every install. The policy adds tools to them: no other tool waits for a hook.
+
+use serde_json::Value;
+use teamkeep_core::client::payload::{KNOWN, Kind};
+use teamkeep_core::config::{Config, Files, Gate, Mode, Rule, everywhere};
+
+use super::hook_command::Entry;
+use super::matcher::Tools;
+
+/// A settings file with the hooks of every install. The plugin's are in several files, for versions that know only some.
+const HOOKS: &str = include_str!("../../hooks/settings.example.json");
+/// The condition of a hook that needs only git commands in Bash. Claude Code compares it with each command of a line, and
+/// calls the hook for every line that it cannot read. Before 2.1.85 it ignores conditions. `git *` would not match
+/// `sudo git push` or `/usr/bin/git push` (2.1.177, 2.1.330).
+pub const GIT_CONDITION: &str = "Bash(*git *)";
+/// The tools that change a file.
+const EDITING: &[&str] = &["Edit", "MultiEdit", "NotebookEdit", "Write"];
+
+/// The entries of the embedded file, in its order. A test checks that it is a table of hooks.
+pub fn embedded() -> Vec<Entry> {
+    let settings: Value = serde_json::from_str(HOOKS).unwrap_or_default();
+    let events = settings.get("hooks").and_then(Value::as_object).into_iter().flatten();
+    let groups = events.flat_map(|(event, groups)| {
+        let groups = groups.as_array().into_iter().flatten();
+        groups.map(|group| Entry { event: event.clone(), group: group.clone() })
+    });
+    groups.collect()
+}
+
+/// The hooks that are needed, in the order in which they are written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Needs {
+    hooks: Vec<Need>,
+}
+
+/// The tools for which a hook must run at an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    pub event: &'static str,
+    /// The permission rule in `if`: only these calls of the tools need it.
+    pub condition: Option<&'static str>,
+    pub tools: Tools,
+}
+
+impl Needs {
+    /// The needs of the recorder and the gates, without rules.
+    pub fn builtin() -> Needs {
+        let mut needs = Needs { hooks: Vec::new() };
+        needs.add_entries(&embedded());
+        needs
+    }
+
+    /// The needs with those of some configurations.
+    pub fn of<'a>(configs: impl IntoIterator<Item = &'a Config>) -> Needs {
+        let mut needs = Needs::builtin();
+        for config in configs {
+            let gates = Gate::ALL.into_iter().filter(|gate| gate.guards_files());
+            for gate in gates.filter(|gate| gate.mode(&config.policy).is_some_and(|mode| mode != Mode::Off)) {
+                needs.add_gate(gate);
+            }
+            config.rule.iter().for_each(|rule| needs.add_rule(rule));
+        }
+        needs
+    }
+
+    /// The needs in any session of this user: in each trusted project, and in the present one. Returns also whether some policy
+    /// files cannot be read.
+    pub fn of_user(files: &Files) -> (Needs, bool) {
+        let all = everywhere(files);
+        (Needs::of(&all.configs), all.is_partial)
+    }
+
+    /// These needs with the tools of installed hooks, in their order.
+    pub fn beside(&self, installed: &[Entry]) -> Needs {
+        let mut all = Needs { hooks: Vec::new() };
+        all.add_entries(installed);
+        self.hooks.iter().for_each(|need| all.add(need.event, need.tools.clone(), need.condition));
+        all
+    }
+
+    /// Adds every tool at every event with tools.
+    pub fn add_all_tools(&mut self) {
+        for row in KNOWN.iter().filter(|row| row.0.has_tool()) {
+            self.add(row.1, Tools::All, None);
+        }
+    }
+
+    /// Adds what these hooks cover, if their matchers have a form that `install` writes.
+    pub fn add_entries(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            let event = KNOWN.iter().find(|row| row.1 == entry.event).map(|row| row.1);
+            let (Some(event), Some(tools)) = (event, Tools::of_matcher(entry.matcher())) else { continue };
+            match entry.hook().get("if").map(|condition| condition == GIT_CONDITION) {
+                None => self.add(event, tools, None),
+                Some(true) => self.add(event, tools, Some(GIT_CONDITION)),
+                Some(false) => {}
+            }
+        }
+    }
+
+    fn add_gate(&mut self, gate: Gate) {
+        // A failed edit is taken back.
+        for event in [Kind::PreToolUse, Kind::PostToolUseFailure] {
+            self.add(event.name(), Tools::named(EDITING), None);
+        }
+        if gate == Gate::EditCollision {
+            return self.add(Kind::PreToolUse.name(), Tools::named(&["Read"]), None);
+        }
+        for event in [Kind::PreToolUse, Kind::PostToolUse] {
+            self.add(event.name(), Tools::named(&["Bash"]), Some(GIT_CONDITION));
+        }
+    }
+
+    /// A rule that names tools does not apply to events without tools.
+    fn add_rule(&mut self, rule: &Rule) {
+        let applies = |kind: Kind| {
+            rule.action != Mode::Off && rule.applies_to(kind) && (rule.tools.is_empty() || kind.has_tool())
+        };
+        for row in KNOWN.iter().filter(|row| applies(row.0)) {
+            self.add(row.1, Tools::of_globs(&rule.tools), None);
+        }
+    }
+
+    fn add(&mut self, event: &'static str, tools: Tools, condition: Option<&'static str>) {
+        match self.hooks.iter_mut().find(|need| need.event == event && need.condition == condition) {
+            Some(known) => known.tools.add(tools),
+            None => self.hooks.push(Need { event, condition, tools }),
+        }
+    }
+
+    /// The tools of an event; `None` if it does not need a hook.
+    pub fn tools(&self, event: &str) -> Option<&Tools> {
+        let mut hooks = self.hooks.iter().filter(|need| need.condition.is_none());
+        hooks.find(|need| need.event == event).map(|need| &need.tools)
+    }
+
+    /// The hooks, without those with a condition for tools that need every call.
+    pub fn hooks(&self) -> impl Iterator<Item = &Need> {
+        let is_covered = |need: &Need| {
+            let all = self.tools(need.event);
+            need.condition.is_some() && all.is_some_and(|all| need.tools.beyond(all).is_empty())
+        };
+        self.hooks.iter().filter(move |need| !is_covered(need))
+    }
+}
+
+impl Need {
+    /// The matcher, if the event has one.
+    pub fn matcher(&self) -> Option<String> {
+        Kind::named(self.event).has_tool().then(|| self.tools.matcher())
+    }
+}
