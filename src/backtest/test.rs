@@ -9,9 +9,7 @@ use teamkeep_core::config::{Policy, Rule};
 use teamkeep_core::enforcement::{Evaluation, Findings, access, evaluate};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::policy::gates::{budget, completion_check};
-use teamkeep_core::policy::{
-    Attempt, Case, Decision, Guard, Judged, Judgement, Origin, Rules, TeamState, Verdict, judge,
-};
+use teamkeep_core::policy::{Case, Decision, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge};
 use teamkeep_core::spending::Spending;
 use teamkeep_core::store::archive::Archive;
 
@@ -129,21 +127,13 @@ impl<'a> Replay<'a> {
             let case = Case::new(event, team);
             (judge(self.policy, self.rules, &case), !completion_check::due(self.policy, &case).is_empty())
         };
-        let attempt = attempt(&event);
-        let max_blocks = self.policy.max_blocks;
-        let counted = Findings { event: &event, findings: &findings, max_blocks, attempt: &attempt };
+        let counted = Findings { event: &event, findings: &findings, max_blocks: self.policy.max_blocks };
         let evaluation = evaluate(counted, team, &mut self.guard, |_| false);
         let blocked = self.record.was_blocked(recorded);
         budget::observe(self.policy, &event, team);
         team.apply(&event, &Judgement { blocked, ..evaluation.judgement() });
         (evaluation, not_judged)
     }
-}
-
-/// An attempt as the log has it: of a tool call, only the time is known.
-pub fn attempt(event: &Judged<'_>) -> Attempt {
-    let origin = if event.kind.is_before_tool() { Origin::Unknown } else { Origin::Turn };
-    Attempt { origin, at: event.at.millis() }
 }
 
 /// An event of the log as input of the policy, without its access to files.
@@ -183,7 +173,7 @@ mod tests {
         let kind = if actor == "team-lead" { "lead" } else { "teammate" };
         let payload =
             json!({"tool_name": "SendMessage", "tool_use_id": id.to_string(), "tool_input": message});
-        let line = json!({"v": 1, "at": format!("2026-02-03T04:05:0{id}.000Z"), "id": id.to_string(), "event": "PreToolUse",
+        let line = json!({"v": 1, "at": format!("2026-02-03T04:05:{:02}.000Z", 2 * id), "id": id.to_string(), "event": "PreToolUse",
             "actor": {"name": actor, "id": null, "kind": kind}, "payload": payload});
         serde_json::from_str(&line.to_string()).unwrap()
     }

@@ -7,8 +7,8 @@ use super::overrides::FoundOverrides;
 use crate::config::{Gate, Mode};
 use crate::model::event::{Event, Id};
 use crate::policy::{
-    Attempt, Counting, Decision, Finding, Guard, Judged, Judgement, Reason, RecordedVerdict, TeamState,
-    Verdict, needs_team_state, without_prefix,
+    Case, Counting, Decision, Finding, Guard, Judged, Judgement, Reason, RecordedVerdict, TeamState, Verdict,
+    needs_team_state, without_prefix,
 };
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -59,12 +59,11 @@ pub struct Findings<'a> {
     pub event: &'a Judged<'a>,
     pub findings: &'a [Finding],
     pub max_blocks: u32,
-    pub attempt: &'a Attempt,
 }
 
 /// Notes the progress of the team, counts each finding, and applies overrides (`is_paused`) and the loop guard.
 pub fn evaluate(
-    Findings { event, findings, max_blocks, attempt }: Findings<'_>,
+    Findings { event, findings, max_blocks }: Findings<'_>,
     team: &TeamState,
     guard: &mut Guard,
     is_paused: impl FnMut(&Finding) -> bool,
@@ -77,7 +76,8 @@ pub fn evaluate(
         return Evaluation::default();
     }
     let state = team.key();
-    decide(findings, guard, &Counting { state: &state, max_blocks, attempt }, is_paused)
+    let (at, ends_turn) = (event.at.millis(), Case::new(*event, team).ends_turn());
+    decide(findings, guard, &Counting { state: &state, max_blocks, at, ends_turn }, is_paused)
 }
 
 /// The first block decides; the findings behind it are neither shown nor counted.

@@ -3,14 +3,13 @@
 use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::completion;
 use super::evaluation::{Evaluation, Findings, decide, evaluate, uncounted};
 use super::file_log::FileLog;
 use super::gate_state::{GateStateStore, OpenGateState, is_busy_error};
-use super::origin::origin;
 use super::overrides::{OverrideFile, Overrides};
 use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
@@ -20,8 +19,8 @@ use crate::config::{Gate, Mode, Policy, Price};
 use crate::policy::failure::uncounted_decision;
 use crate::policy::gates::{budget, completion_check, needs_tasks};
 use crate::policy::{
-    Attempt, Case, Counting, Decision, Finding, Guard, Judged, Ledger, Origin, Part, Rules, TeamState,
-    Unreadable, Verdict, judge, needs_team_state,
+    Case, Counting, Decision, Finding, Guard, Judged, Ledger, Part, Rules, TeamState, Unreadable, Verdict,
+    judge, needs_team_state,
 };
 use crate::store::archive::{Archive, Index};
 use crate::sys::clock::Timestamp;
@@ -56,8 +55,6 @@ pub struct PolicyRequest<'a> {
     pub earlier_verdicts: Option<&'a [Verdict]>,
     /// Whether Claude Code delivers the final text of a teammate's turn to the lead.
     pub delivers_answers: bool,
-    /// The session's transcript, if the payload names one in Claude Code's directory.
-    pub transcript: Option<&'a Path>,
     /// Claude Code's directory.
     pub client: &'a Path,
     /// The user's prices of models.
@@ -109,17 +106,8 @@ impl PolicyRequest<'_> {
         let uses_overrides = !findings.is_empty() || self.event.kind == Kind::TaskCompleted;
         let found = if uses_overrides { self.overrides().found(self.now) } else { None };
         findings.sort_by_key(|finding| Reverse(finding.decision));
-        let mut attempt = Attempt { origin: Origin::Turn, at: self.now.millis() };
-        if let Some(id) = self.tool_call(&findings, &team.ledger) {
-            // Release the lock while this call waits for the transcript.
-            drop(open);
-            attempt.origin = self.origin(id.as_deref());
-            open = self.open();
-            files = log.read(self.event.access);
-            team.ledger = Ledger { files: files.clone(), ..std::mem::take(&mut open.gate_state.ledger) };
-        }
-        let max_blocks = self.policy.max_blocks;
-        let counted = Findings { event: &self.event, findings: &findings, max_blocks, attempt: &attempt };
+        let counted =
+            Findings { event: &self.event, findings: &findings, max_blocks: self.policy.max_blocks };
         let guard = &mut open.gate_state.guard;
         let mut evaluation =
             self.with_overrides(&team.members, |allow| evaluate(counted, &team, guard, allow));
@@ -196,42 +184,6 @@ impl PolicyRequest<'_> {
         verdicts
     }
 
-    /// The tool call that these findings block, if the loop guard counts such blocks, with its id, if one is known.
-    fn tool_call(&self, findings: &[Finding], ledger: &Ledger) -> Option<Option<String>> {
-        findings.iter().find(|finding| finding.decision == Decision::Block && !finding.lasting)?;
-        match self.event.kind {
-            Kind::PreToolUse => Some(self.event.payload.tool_use_id().map(str::to_owned)),
-            Kind::PreSkillShellCommand => Some(self.event.payload.skill_load_id().map(str::to_owned)),
-            // At the end of a turn, no tool call completes the task.
-            Kind::TaskCompleted => {
-                let task = self.event.payload.text("task_id")?;
-                let (id, _) = ledger.pending_completions.iter().find(|(_, completed)| *completed == task)?;
-                Some(Some(id.clone()))
-            }
-            _ => None,
-        }
-    }
-
-    /// The message of the model with a tool call. A call by hand may leave out the transcript's path; then the run's is read.
-    fn origin(&self, id: Option<&str>) -> Origin {
-        let payload = self.event.payload;
-        // No message of the model loads a skill that the user typed. Its lines are one attempt.
-        if payload.text("invoked_by") == Some("user")
-            && let Some(load) = payload.skill_load_id()
-        {
-            return Origin::Message(load.to_owned());
-        }
-        let known = || {
-            let sessions = self.archive.run(self.run?)?.sessions;
-            let session =
-                sessions.into_iter().find(|one| Some(one.id.as_str()) == self.event.payload.session())?;
-            session.transcript.map(PathBuf::from)
-        };
-        let named = self.transcript.filter(|path| path.is_file()).map(Path::to_owned);
-        let path = named.or_else(known);
-        path.map_or(Origin::Unknown, |path| origin(&path, id, payload.agent_id(), payload.raw.get().len()))
-    }
-
     /// Runs the checks of a completed task. They can take minutes, so the lock is not held.
     fn check_completion(&self) -> io::Result<Option<Finding>> {
         let settings = &self.policy.completion_check;
@@ -261,8 +213,12 @@ impl PolicyRequest<'_> {
     fn evaluate_uncounted(&self, findings: Vec<Finding>, members: &[String]) -> Evaluation {
         let mut findings: Vec<Finding> = findings.into_iter().map(uncounted).collect();
         findings.sort_by_key(|finding| Reverse(finding.decision));
-        let counting =
-            Counting { state: "", max_blocks: self.policy.max_blocks, attempt: &Attempt::single() };
+        let counting = Counting {
+            state: "",
+            max_blocks: self.policy.max_blocks,
+            at: self.now.millis(),
+            ends_turn: true,
+        };
         self.with_overrides(members, |allow| decide(&findings, &mut Guard::default(), &counting, allow))
     }
 

@@ -5,7 +5,6 @@ mod evaluation;
 mod file_log;
 mod gate_state;
 mod judge_event;
-mod origin;
 mod overrides;
 mod resolve_access;
 mod snapshot_reader;

@@ -115,7 +115,6 @@ impl Attributed<'_> {
             problems: &problems,
             earlier_verdicts: call.earlier_verdicts.as_deref(),
             delivers_answers: delivers_answers(by.state.version.as_deref()),
-            transcript: call.context().transcript(),
             client: &call.client,
             prices: &recorder.config.report.price,
         };

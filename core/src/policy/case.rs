@@ -135,6 +135,29 @@ impl<'a> Case<'a> {
         members.iter().chain(active).map(String::as_str).filter(|name| *name != LEAD).collect()
     }
 
+    /// Claude Code sends the same event for a completed task and for the end of a turn whose agent has a task in progress.
+    /// It is a completion if a TaskUpdate to `completed` has started and the turn has not ended. A version that names no
+    /// agents may not report the turn; then the TaskUpdate decides.
+    pub fn is_completion(&self) -> bool {
+        let (payload, ledger) = (self.event.payload, &self.team.ledger);
+        let named = payload.text("teammate_name").filter(|name| !name.is_empty());
+        let activity = named.and_then(|name| ledger.members.get(name));
+        let turn_ended =
+            activity.is_some_and(|activity| !activity.works() && (activity.turned || ledger.names_agents));
+        let task = payload.text("task_id");
+        let asked = task.is_some_and(|id| ledger.pending_completions.values().any(|task| task == id));
+        self.event.kind == Kind::TaskCompleted && asked && !turn_ended
+    }
+
+    /// Whether the event ends a turn, so that the model reads a block before it does anything else.
+    pub fn ends_turn(&self) -> bool {
+        match self.event.kind {
+            Kind::Stop | Kind::SubagentStop | Kind::TeammateIdle => true,
+            Kind::TaskCompleted => !self.is_completion(),
+            _ => false,
+        }
+    }
+
     /// Whether an agent works: a turn has started and not ended, or it owns a task in progress.
     pub fn works(&self, name: &str) -> bool {
         self.team.ledger.of(name).works() || !self.owned(name, &TaskStatus::InProgress).is_empty()

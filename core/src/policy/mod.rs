@@ -27,7 +27,7 @@ pub use file_history::FileHistory;
 pub use file_records::FileRecord;
 pub use gates::judge;
 pub use git::{Affected, GitCommand, GitCommands, GitEffect, PathArgument};
-pub use guard::{Attempt, Counting, Guard, Origin};
+pub use guard::{Counting, Guard};
 pub use ledger::{Answer, Ledger, MemberActivity, PendingToolCall, TeammateRef};
 pub use observe::{Sent, asks, stopped};
 pub use reason::{Reason, cut, escaped, short_reason, without_prefix};

@@ -57,7 +57,7 @@ fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {
     let recorded = &found.event.clone();
     let payload = Payload::from_raw(&recorded.payload);
     let source = args.policy.read(context, project(context, &payload).as_deref())?;
-    let input = found.input(&context.config.report.price, &payload, &source);
+    let input = found.input(&context.config.report.price, &source);
     let mut document = Document::default();
     row(&mut document, "id", &recorded.id);
     explain(context, &mut document, &source, &input, backtest::judged(recorded, &payload));
@@ -167,7 +167,7 @@ fn explain(
     let (team, now) = (input.state.name.as_deref(), context.clock.now());
     let mut guard = input.guard.clone();
     let max_blocks = source.policy.max_blocks;
-    let counted = Findings { event: &event, findings: &findings, max_blocks, attempt: &input.attempt };
+    let counted = Findings { event: &event, findings: &findings, max_blocks };
     let judgement = evaluate(counted, &input.state, &mut guard, |finding| {
         let allowed = || input.overrides.allowed_shutdown(&finding.about, &input.state.members).is_some();
         (finding.gate == Gate::PrematureShutdown && allowed())

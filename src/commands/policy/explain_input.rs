@@ -17,7 +17,7 @@ use teamkeep_core::enforcement::{
 };
 use teamkeep_core::error::{Error, Result};
 use teamkeep_core::model::event::{Actor, Recorded, SafeName};
-use teamkeep_core::policy::{Attempt, Guard, Judgement, RecordedVerdict, TeamState, Verdict};
+use teamkeep_core::policy::{Guard, Judgement, RecordedVerdict, TeamState, Verdict};
 use teamkeep_core::store::archive::{Archive, Index, RunRecord};
 use teamkeep_core::store::log::{Logs, Range, Reader};
 use teamkeep_core::sys::clock::Timestamp;
@@ -34,7 +34,6 @@ pub struct ExplainInput {
     pub run: Option<String>,
     pub guard: Guard,
     pub as_of: Option<Timestamp>,
-    pub attempt: Attempt,
     pub overrides: Overrides,
 }
 
@@ -58,7 +57,6 @@ impl ExplainInput {
             run: None,
             guard: Guard::default(),
             as_of: None,
-            attempt: Attempt::single(),
             overrides: OverrideFile::new(&context.paths.store, Duration::ZERO)
                 .read_active(context.clock.now()),
         }
@@ -196,7 +194,7 @@ impl RecordedEvent {
     }
 
     /// The conditions at the time of the event. Pauses and allowances of that time are not known.
-    pub fn input(&mut self, prices: &[Price], payload: &Payload, source: &PolicySource) -> ExplainInput {
+    pub fn input(&mut self, prices: &[Price], source: &PolicySource) -> ExplainInput {
         self.record.read_spending(&self.archive, &[&source.policy], prices);
         let RecordedEvent { archive, record, position, event } = self;
         let (state, guard) = backtest::before(archive, record, &source.policy, &source.rules, *position);
@@ -208,7 +206,6 @@ impl RecordedEvent {
             run: Some(record.run.clone()),
             guard,
             as_of: Some(event.at),
-            attempt: backtest::attempt(&backtest::judged(event, payload)),
             overrides: Overrides::default(),
         }
     }

@@ -1,53 +1,38 @@
-//! The loop guard counts refusals that the model could read: once in a message, and none that were made by hand.
+//! The loop guard counts refusals that the model could read: the calls of one message once, whoever makes them.
 
 use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
 use super::gate_sandbox::{SESSION, TEAM, busy, pairs, verdicts};
-use crate::support::sandbox::{CommandResult, Sandbox};
-
-fn transcript(sandbox: &Sandbox) -> String {
-    sandbox.client(&format!("projects/p/{SESSION}.jsonl")).display().to_string()
-}
-
-/// The client writes a message with these tool calls.
-fn says(sandbox: &Sandbox, message: &str, calls: &[&str]) {
-    let path = transcript(sandbox);
-    let mut text = std::fs::read_to_string(&path).unwrap_or_default();
-    for id in calls {
-        let block = json!({"type": "tool_use", "id": id, "name": "SendMessage", "input": {}});
-        let record = json!({"type": "assistant", "message": {"id": message, "content": [block]}});
-        text.push_str(&format!("{record}\n"));
-    }
-    std::fs::create_dir_all(sandbox.client("projects/p")).unwrap();
-    std::fs::write(path, text).unwrap();
-}
+use super::team_sandbox::Team;
+use crate::support::sandbox::{CommandResult, START, Sandbox, feed};
 
 /// Somebody asks for bob's shutdown.
-fn request(sandbox: &Sandbox, id: Option<&str>, transcript: Option<&str>) -> Value {
+fn request(sandbox: &Sandbox, id: &str) -> Value {
     json!({"session_id": SESSION, "cwd": sandbox.home().join("parser"), "hook_event_name": "PreToolUse", "tool_name": "SendMessage",
-        "tool_use_id": id, "transcript_path": transcript, "tool_input": {"to": "bob", "message": {"type": "shutdown_request"}}})
+        "tool_use_id": id, "tool_input": {"to": "bob", "message": {"type": "shutdown_request"}}})
 }
 
 fn ask(sandbox: &Sandbox, id: &str) -> CommandResult {
-    let path = transcript(sandbox);
-    sandbox.feed("", request(sandbox, Some(id), Some(&path)).to_string().as_bytes(), &[])
+    sandbox.feed("", request(sandbox, id).to_string().as_bytes(), &[])
+}
+
+/// The exit codes of calls at these times, in milliseconds.
+fn ask_at(sandbox: &Sandbox, times: impl IntoIterator<Item = i64>) -> Vec<Option<i32>> {
+    let ask = |time: i64| {
+        sandbox.set_clock(time);
+        ask(sandbox, &format!("u{time}")).code
+    };
+    times.into_iter().map(ask).collect()
 }
 
 #[test]
 fn the_calls_of_one_message_are_blocked_together_and_count_once() {
     let sandbox = busy("");
-    says(&sandbox, "m1", &["a", "b", "c", "d", "e"]);
-    let codes: Vec<_> = ["a", "b", "c", "d", "e"].map(|id| ask(&sandbox, id).code).into();
-    assert_eq!(codes, [Some(2); 5], "no answer was read yet");
-    says(&sandbox, "m2", &["f", "g"]);
-    says(&sandbox, "m3", &["h"]);
-    assert_eq!(["f", "g", "h"].map(|id| ask(&sandbox, id).code), [Some(2); 3]);
-    says(&sandbox, "m4", &["i", "j"]);
-    let result = ["i", "j"].map(|id| ask(&sandbox, id));
-    assert_eq!([result[0].code, result[1].code], [Some(0); 2], "{result:?}");
-    assert!(result[0].out.contains("allowed this action after 3 blocks"), "{result:?}");
+    assert_eq!(ask_at(&sandbox, [0, 100, 250, 400, 700]), [Some(2); 5], "no answer was read yet");
+    assert_eq!(ask_at(&sandbox, [4_000, 4_200, 8_000]), [Some(2); 3]);
+    assert_eq!(ask_at(&sandbox, [12_000, 12_100]), [Some(0); 2]);
     let log = sandbox.log();
     let counts = log.iter().filter(|line| line["verdict"]["escalated"] == true);
     assert!(counts.map(|line| &line["verdict"]["blocks"]).all(|blocks| *blocks == 3));
@@ -57,63 +42,49 @@ fn the_calls_of_one_message_are_blocked_together_and_count_once() {
 }
 
 #[test]
-fn forged_calls_are_blocked_and_do_not_count() {
+fn a_loop_of_calls_by_hand_counts_once_in_each_window_and_is_not_blocked_forever() {
     let sandbox = busy("");
-    says(&sandbox, "m1", &["a"]);
-    assert_eq!(ask(&sandbox, "a").code, Some(2));
-    let path = transcript(&sandbox);
-    for (id, named) in [
-        (Some("x"), Some(path.as_str())),
-        (Some("y"), None),
-        (None, Some(&path)),
-        (None, None),
-        (None, Some("/none")),
-    ] {
-        let by_hand = request(&sandbox, id, named).to_string();
-        assert_eq!(sandbox.feed("", by_hand.as_bytes(), &[]).code, Some(2), "{id:?} {named:?}");
-    }
-    for (message, code) in [("b", 2), ("c", 2), ("d", 0)] {
-        says(&sandbox, message, &[message]);
-        assert_eq!(ask(&sandbox, message).code, Some(code), "{message}");
-    }
-    sandbox.set_clock(3_600_000);
-    assert_eq!(
-        ask(&sandbox, "z").code,
-        Some(0),
-        "a client that stopped writing transcripts comes to an end as well"
-    );
+    assert_eq!(ask_at(&sandbox, (0..12).map(|number| number * 150)), [Some(2); 12], "less than two seconds");
+    assert_eq!(ask_at(&sandbox, [2_000, 3_900, 4_000, 5_900]), [Some(2); 4]);
+    assert_eq!(ask_at(&sandbox, [6_000]), [Some(0)]);
+}
+
+#[test]
+fn a_backtest_counts_like_the_hook() {
+    let team = Team::new("");
+    team.roster(&["bob"]);
+    team.task(2, "in_progress", "bob", &[]);
+    let codes = [1_000, 1_100, 5_000, 5_100, 9_000, 13_000].map(|time| {
+        team.sandbox.set_clock(time);
+        let input = json!({"to": "bob", "message": {"type": "shutdown_request"}});
+        team.event("PreToolUse", None, json!({"tool_name": "SendMessage", "tool_input": input})).code
+    });
+    assert_eq!(codes, [Some(2), Some(2), Some(2), Some(2), Some(2), Some(0)]);
+    let (live, tested) = team.both();
+    assert_eq!(tested, live);
 }
 
 #[test]
 fn sixteen_concurrent_requests_are_all_blocked() {
-    for shown in [true, false] {
-        let sandbox = busy("");
-        let ids: Vec<String> = (0..16).map(|number| format!("u{number}")).collect();
-        if shown {
-            says(&sandbox, "m1", &ids.iter().map(String::as_str).collect::<Vec<_>>());
-        }
-        let result: Vec<CommandResult> = std::thread::scope(|scope| {
-            let calls: Vec<_> = ids
-                .iter()
-                .map(|id| {
-                    let (path, now) = (transcript(&sandbox), crate::support::sandbox::START);
-                    let payload = request(&sandbox, Some(id), Some(&path)).to_string();
-                    let mut command = sandbox.command(&["hook"]);
-                    command.env("TEAMKEEP_NOW", now);
-                    scope.spawn(move || crate::support::sandbox::feed(&mut command, payload.as_bytes()))
-                })
-                .collect();
-            calls.into_iter().map(|call| call.join().unwrap()).collect()
-        });
-        let through: Vec<&CommandResult> = result.iter().filter(|result| result.code != Some(2)).collect();
-        assert!(through.is_empty(), "shown: {shown}: {through:?}\n{}", sandbox.diagnostics());
-    }
+    let sandbox = busy("");
+    let result: Vec<CommandResult> = std::thread::scope(|scope| {
+        let calls: Vec<_> = (0..16)
+            .map(|number| {
+                let payload = request(&sandbox, &format!("u{number}")).to_string();
+                let mut command = sandbox.command(&["hook"]);
+                command.env("TEAMKEEP_NOW", START);
+                scope.spawn(move || feed(&mut command, payload.as_bytes()))
+            })
+            .collect();
+        calls.into_iter().map(|call| call.join().unwrap()).collect()
+    });
+    let through: Vec<&CommandResult> = result.iter().filter(|result| result.code != Some(2)).collect();
+    assert!(through.is_empty(), "{through:?}\n{}", sandbox.diagnostics());
 }
 
 #[test]
 fn a_block_stays_a_block_while_other_calls_are_counted_but_not_forever() {
     let sandbox = busy("[log]\nlock-patience = \"20ms\"\n");
-    says(&sandbox, "m1", &["a", "b", "c"]);
     assert_eq!(ask(&sandbox, "a").code, Some(2));
     let lock = sandbox.run_log().dir().join("gates.lock");
     let lock = std::fs::File::options().write(true).open(lock).unwrap();
@@ -143,7 +114,6 @@ fn overrides_behind_a_link_or_in_a_directory_disable_no_gate() {
             true => std::os::unix::fs::symlink(&other, &path).unwrap(),
             false => std::fs::create_dir(&path).unwrap(),
         }
-        says(&sandbox, "m1", &["a"]);
         let result = ask(&sandbox, "a");
         assert_eq!(result.code, Some(2), "{result:?}");
         assert_eq!(pairs(&verdicts(&sandbox)), [("shutdown-of-busy-teammate", "block")]);

@@ -96,7 +96,11 @@ fn a_user_rule_blocks_with_its_reason() {
     assert_eq!(result.code, Some(2));
     assert!(result.err.contains("Force pushes are the user's to make."), "{}", result.err);
     let tries = |sandbox: &Sandbox| -> Vec<_> {
-        (0..4).map(|_| told(sandbox, bash("git push --force origin main")).code).collect()
+        let again = |_| {
+            sandbox.think();
+            told(sandbox, bash("git push --force origin main")).code
+        };
+        (0..4).map(again).collect()
     };
     assert_eq!(tries(&sandbox), [Some(2), Some(2), Some(0), Some(0)], "as any gate");
     let sandbox = busy(&format!("{rule}lasting = true\n"));
@@ -109,6 +113,7 @@ fn a_replay_counts_blocks_across_a_pause_and_omits_blocked_requests() {
     let ask = |id: &str| {
         let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "enough"}});
         let payload = json!({"hook_event_name": "PreToolUse", "tool_name": "SendMessage", "tool_use_id": id, "tool_input": input});
+        sandbox.think();
         told(&sandbox, payload).code
     };
     let pause = |args: &[&str]| assert_eq!(sandbox.run(args).code, Some(0));
@@ -135,7 +140,10 @@ fn rules_judge_and_count_events_without_a_session() {
     sandbox.write_config("[[rule]]\nname = \"r\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\n");
     for session in [Value::Null, json!("../..")] {
         let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}, "session_id": session});
-        let feed = || sandbox.feed("", bash.to_string().as_bytes(), &[]).code;
+        let feed = || {
+            sandbox.think();
+            sandbox.feed("", bash.to_string().as_bytes(), &[]).code
+        };
         let codes = [feed(), feed(), feed(), feed()];
         let expected = if session.is_null() { [Some(2), Some(2), Some(2), Some(0)] } else { [Some(0); 4] };
         assert_eq!(codes, expected, "{session}");

@@ -76,11 +76,15 @@ fn the_lines_of_one_load_count_once_for_the_loop_guard() {
     let team = Team::new(&format!("[policy]\nmax-blocks = 2\n{}", rule("block")));
     // Twenty lines of a skill that the user typed: Claude Code runs their hooks at the same time.
     for number in 0..20 {
+        team.sandbox.set_clock(10_000);
         let mut fields = line("Bash", PUSH, "0f3f39ad:inner", "user");
         fields["tool_use_id"] = json!(format!("0f3f39ad:inner:preamble-{number}"));
         assert_eq!(loads(&team, None, fields).code, Some(2), "line {number}");
     }
-    let next = |load: &str| loads(&team, None, line("Bash", PUSH, load, "user")).code;
+    let next = |load: &str| {
+        team.sandbox.think();
+        loads(&team, None, line("Bash", PUSH, load, "user")).code
+    };
     assert_eq!((next("1:inner"), next("2:inner")), (Some(2), Some(0)), "no block for ever");
     let lasting = format!("[policy]\nmax-blocks = 1\n{}lasting = true\n", rule("block"));
     let team = Team::new(&lasting);

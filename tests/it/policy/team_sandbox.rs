@@ -79,7 +79,9 @@ impl Team {
         self.begin(tool, by, input).0.code.unwrap()
     }
 
+    /// Each call is in a message of its own, for which a model needs its time.
     fn begin(&self, tool: &str, by: Option<&str>, input: Value) -> (CommandResult, Value) {
+        self.sandbox.think();
         let id = format!("toolu_{}", self.calls.fetch_add(1, Ordering::Relaxed));
         let fields = json!({"tool_name": tool, "tool_input": input, "tool_use_id": id});
         (self.event("PreToolUse", by, fields.clone()), fields)

@@ -112,8 +112,11 @@ fn status_counts_blocked_and_allowed_calls() {
     sandbox.unconfigure();
     let input = json!({"to": "alice", "message": {"type": "shutdown_request", "reason": "done"}});
     let payload = lead.payload("PreToolUse", json!({"tool_name": "SendMessage", "tool_input": input}));
-    let codes: Vec<_> =
-        (0..4).map(|_| sandbox.feed("pre-tool-use", payload.to_string().as_bytes(), &[]).code).collect();
+    let again = |_| {
+        sandbox.think();
+        sandbox.feed("pre-tool-use", payload.to_string().as_bytes(), &[]).code
+    };
+    let codes: Vec<_> = (0..4).map(again).collect();
     assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0)]);
     let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
     let team = &status["teams"][0];

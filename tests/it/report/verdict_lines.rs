@@ -45,7 +45,10 @@ fn a_block_is_one_line_and_its_reason_is_shown_in_full_on_demand() {
 fn an_allowed_action_gives_no_advice() {
     let sandbox = Sandbox::judging();
     let lead = team(&sandbox);
-    (1..=4).for_each(|number| shutdown(&lead, &format!("u{number}")));
+    for number in 1..=4 {
+        sandbox.think();
+        shutdown(&lead, &format!("u{number}"));
+    }
     let shown = lines(&sandbox, &[]);
     insta::assert_snapshot!(shown.lines().last().unwrap_or_default(), @"team-lead was allowed after 3 blocks: shutdown of bob, who owns #2 (premature-shutdown)");
     for args in [&["log"][..], &["status"], &["report"]] {

@@ -73,17 +73,11 @@ fn settings_and_plugin_record_and_evaluate_each_event_once() {
     sandbox.unconfigure();
     let input = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
     let fields = json!({"tool_name": "SendMessage", "tool_input": input});
-    let transcript = sandbox.client(&lead.transcript());
-    std::fs::create_dir_all(transcript.parent().unwrap()).unwrap();
     // Each try is a message of its own: refusals of one message count once.
-    let mut text = String::new();
     let tries = (0..4).map(|number| {
-        let id = format!("toolu_{number}");
-        let message = json!({"id": format!("msg_{number}"), "content": [{"type": "tool_use", "id": id}]});
-        text.push_str(&format!("{}\n", json!({"type": "assistant", "message": message})));
-        std::fs::write(&transcript, &text).unwrap();
+        sandbox.think();
         let mut payload = lead.payload("PreToolUse", fields.clone());
-        payload["tool_use_id"] = json!(id);
+        payload["tool_use_id"] = json!(format!("toolu_{number}"));
         codes(&both(&sandbox, &plugin, &payload))
     });
     let answers: Vec<_> = tries.collect();

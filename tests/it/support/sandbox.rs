@@ -145,6 +145,11 @@ impl Sandbox {
         self.now.store(millis, Ordering::Relaxed);
     }
 
+    /// Lets the model take its time for the next message, so that a block counts again.
+    pub fn think(&self) {
+        self.set_clock(self.millis() + 2_000);
+    }
+
     /// Sets something beside the policy, which asks no gate.
     pub fn configure(&self, text: &str) {
         std::fs::write(self.dir.path().join("teamkeep.toml"), format!("{text}{RECORDING}")).unwrap();

@@ -53,8 +53,9 @@ pub fn reply(generation: Generation, cue: &Cue) -> Vec<Move> {
             plan
         }
         ("lead", "insist") => {
-            let mut plan: Vec<Vec<Move>> =
-                (1..5).map(|time| ask("bob", format!("Stop now, time {time}"))).collect();
+            // A model that thinks before it asks again: blocks in quick succession count once.
+            let again = |time| [ask("bob", format!("Stop now, time {time}")), vec![Move::Wait(3)]].concat();
+            let mut plan: Vec<Vec<Move>> = (1..5).map(again).collect();
             plan.push(vec![say("Asked bob four times.")]);
             plan
         }

@@ -173,12 +173,6 @@ impl Payload {
     pub fn tool_use_id(&self) -> Option<&str> {
         self.text("tool_use_id")
     }
-
-    /// The load of the skill of a `!` line: the id of the Skill call, or Claude Code's id for a skill that the user typed. The
-    /// lines of one load have `<id>:preamble-0`, `<id>:preamble-1` and so on as `tool_use_id` (2.1.332).
-    pub fn skill_load_id(&self) -> Option<&str> {
-        self.tool_use_id()?.split(':').next()
-    }
 }
 
 #[derive(Debug)]

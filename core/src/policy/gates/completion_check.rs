@@ -1,6 +1,5 @@
 //! Selects the checks for a completed task. Another module runs them.
 
-use crate::client::payload::Kind;
 use crate::config::pattern::matches;
 use crate::config::{Check, Mode, Policy};
 use crate::policy::Case;
@@ -8,7 +7,7 @@ use crate::policy::Case;
 /// The checks that a completion must pass; none if the event is not a completion.
 pub fn due<'a>(policy: &'a Policy, case: &Case<'_>) -> Vec<&'a Check> {
     let settings = &policy.completion_check;
-    if settings.mode == Mode::Off || settings.check.is_empty() || !is_completion(case) {
+    if settings.mode == Mode::Off || settings.check.is_empty() || !case.is_completion() {
         return Vec::new();
     }
     let payload = case.event.payload;
@@ -21,20 +20,6 @@ pub fn due<'a>(policy: &'a Policy, case: &Case<'_>) -> Vec<&'a Check> {
         globs.into_iter().all(|(glob, text)| matches(glob, text.unwrap_or_default()))
     });
     due.collect()
-}
-
-/// Claude Code sends the same event for a completed task and for the end of a turn whose agent has a task in progress.
-/// It is a completion if a TaskUpdate to `completed` has started and the turn has not ended. A version that names no
-/// agents may not report the turn; then the TaskUpdate decides.
-fn is_completion(case: &Case<'_>) -> bool {
-    let (event, ledger) = (&case.event, &case.team.ledger);
-    let named = event.payload.text("teammate_name").filter(|name| !name.is_empty());
-    let activity = named.and_then(|name| ledger.members.get(name));
-    let turn_ended =
-        activity.is_some_and(|activity| !activity.works() && (activity.turned || ledger.names_agents));
-    let task = event.payload.text("task_id");
-    let asked = task.is_some_and(|id| ledger.pending_completions.values().any(|task| task == id));
-    event.kind == Kind::TaskCompleted && asked && !turn_ended
 }
 
 #[cfg(test)]
@@ -57,7 +42,7 @@ mod tests {
         team.ledger.members.insert("bob".to_owned(), activity);
         let (actor, kind) = (Actor::unknown(), payload.kind());
         let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload, access: None };
-        is_completion(&Case::new(event, &team))
+        Case::new(event, &team).is_completion()
     }
 
     #[test]

@@ -6,7 +6,7 @@ use super::scene::{Scene, after, approve, ask, before, decide, idle, lead, mate}
 use crate::config::{Limit, LimitScope, Mode};
 use crate::enforcement;
 use crate::model::event::Actor;
-use crate::policy::{Attempt, Counting, Decision, Guard, gates};
+use crate::policy::{Counting, Decision, Guard, gates};
 use crate::spending::PricedMessage;
 use crate::sys::clock::Timestamp;
 
@@ -115,7 +115,7 @@ fn the_lead_is_warned_once_for_each_limit_and_level() {
     let mut shown = |scene: &mut Scene, actor: &Actor| {
         let found = scene.judge(actor, &message("alice"));
         let state = scene.team.key();
-        let counting = Counting { state: &state, max_blocks: 3, attempt: &Attempt::single() };
+        let counting = Counting { state: &state, max_blocks: 3, at: 0, ends_turn: true };
         let verdicts = enforcement::decide(&found, &mut guard, &counting, |_| false).verdicts;
         let shown = verdicts.iter().map(|verdict| format!("{} {}", verdict.code, verdict.reason));
         shown.collect::<Vec<_>>()
@@ -260,7 +260,7 @@ fn the_loop_guard_allows_new_work_after_three_blocks() {
     let mut guard = Guard::default();
     let mut attempt = || {
         let found = scene.judge(&lead(), &spawn("carol"));
-        decide(&found[0], "", &mut guard, 3, &Attempt::single(), false).word()
+        decide(&found[0], "", &mut guard, 3, false).word()
     };
     assert_eq!(
         [attempt(), attempt(), attempt(), attempt()],

@@ -3,7 +3,7 @@
 use super::scene::decide;
 use crate::client::team::Task;
 use crate::config::Gate;
-use crate::policy::{Attempt, Decision, Finding, Guard, TeamState, Verdict};
+use crate::policy::{Counting, Decision, Finding, Guard, TeamState, Verdict};
 
 fn finding(gate: Gate, about: &str, decision: Decision) -> Finding {
     Finding::new(gate, "c", decision, about, "no".to_owned())
@@ -15,19 +15,12 @@ fn rule(name: &str) -> Finding {
 
 /// How often the finding is blocked in these states of the work.
 fn blocks<'a>(guard: &mut Guard, finding: &Finding, states: impl IntoIterator<Item = &'a str>) -> usize {
-    let decision = |state| decide(finding, state, guard, 3, &Attempt::single(), false).decision;
+    let decision = |state| decide(finding, state, guard, 3, false).decision;
     states.into_iter().map(decision).filter(|decision| *decision == Decision::Block).count()
 }
 
 fn block(guard: &mut Guard, about: &str, state: &str) -> Verdict {
-    decide(
-        &finding(Gate::PrematureShutdown, about, Decision::Block),
-        state,
-        guard,
-        3,
-        &Attempt::single(),
-        false,
-    )
+    decide(&finding(Gate::PrematureShutdown, about, Decision::Block), state, guard, 3, false)
 }
 
 #[test]
@@ -97,16 +90,15 @@ fn with(tasks: &[(&str, &str)]) -> TeamState {
 fn with_more_agents_than_counts_each_new_one_is_blocked_and_the_oldest_starts_again() {
     let mut guard = Guard::default();
     let of = |number: usize| finding(Gate::ReportBeforeIdle, &format!("m{number}"), Decision::Block);
-    let attempt = |number: usize| Attempt { at: number as i64, ..Attempt::single() };
+    let next = |number: usize, guard: &mut Guard| {
+        let counting = Counting { state: "s", max_blocks: 3, at: number as i64, ends_turn: true };
+        guard.decide(&of(number), &counting).decision
+    };
     for number in 1..=600 {
         for _ in 0..3 {
-            let verdict = decide(&of(number), "s", &mut guard, 3, &attempt(number), false);
-            assert_eq!(verdict.decision, Decision::Block, "m{number}");
+            assert_eq!(next(number, &mut guard), Decision::Block, "m{number}");
         }
     }
-    let next = |number: usize, guard: &mut Guard| {
-        decide(&of(number), "s", guard, 3, &attempt(number), false).decision
-    };
     assert_eq!(next(600, &mut guard), Decision::Allow);
     assert_eq!(next(89, &mut guard), Decision::Allow, "the last 512 are kept");
     assert_eq!(next(88, &mut guard), Decision::Block);
@@ -118,7 +110,7 @@ fn with_more_agents_than_counts_each_new_one_is_blocked_and_the_oldest_starts_ag
 fn a_lasting_rule_blocks_every_time_unless_it_is_paused() {
     let mut guard = Guard::default();
     let rule = Finding { lasting: true, ..finding(Gate::Rule, "bob", Decision::Block) };
-    let mut decision = |paused| decide(&rule, "s", &mut guard, 1, &Attempt::single(), paused).decision;
+    let mut decision = |paused| decide(&rule, "s", &mut guard, 1, paused).decision;
     assert!((0..9).all(|_| decision(false) == Decision::Block));
     assert_eq!(decision(true), Decision::Allow);
 }
@@ -127,14 +119,7 @@ fn a_lasting_rule_blocks_every_time_unless_it_is_paused() {
 fn a_paused_finding_is_recorded_and_not_counted() {
     let mut guard = Guard::default();
     for decision in [Decision::Block, Decision::Warn] {
-        let verdict = decide(
-            &finding(Gate::ProtectLead, "bob", decision),
-            "s",
-            &mut guard,
-            3,
-            &Attempt::single(),
-            true,
-        );
+        let verdict = decide(&finding(Gate::ProtectLead, "bob", decision), "s", &mut guard, 3, true);
         assert_eq!((verdict.decision, verdict.paused, verdict.escalated), (Decision::Allow, true, false));
     }
     assert_eq!(guard, Guard::default());
@@ -146,7 +131,7 @@ fn a_warning_is_shown_once_in_each_state() {
     let mut warn = |reason: &str, state: &str| {
         let finding =
             Finding { reason: reason.to_owned(), ..finding(Gate::ProtectLead, "bob", Decision::Warn) };
-        let verdict = decide(&finding, state, &mut guard, 3, &Attempt::single(), false);
+        let verdict = decide(&finding, state, &mut guard, 3, false);
         assert_eq!(verdict.decision, Decision::Warn);
         verdict.repeated
     };
@@ -163,15 +148,7 @@ fn a_warning_is_shown_once_in_each_state() {
 fn a_warning_is_not_shown_again_when_a_state_returns() {
     let mut guard = Guard::default();
     let mut is_shown = |about: &str, state: &str| {
-        !decide(
-            &finding(Gate::ProtectLead, about, Decision::Warn),
-            state,
-            &mut guard,
-            3,
-            &Attempt::single(),
-            false,
-        )
-        .repeated
+        !decide(&finding(Gate::ProtectLead, about, Decision::Warn), state, &mut guard, 3, false).repeated
     };
     let alternating = ["a", "b"].into_iter().cycle().take(8);
     assert_eq!(alternating.filter(|state| is_shown("bob", state)).count(), 2);
@@ -186,13 +163,7 @@ fn a_warning_is_not_shown_again_when_a_state_returns() {
 
 #[test]
 fn with_max_blocks_0_nothing_is_blocked() {
-    let verdict = decide(
-        &finding(Gate::ProtectLead, "bob", Decision::Block),
-        "s",
-        &mut Guard::default(),
-        0,
-        &Attempt::single(),
-        false,
-    );
+    let verdict =
+        decide(&finding(Gate::ProtectLead, "bob", Decision::Block), "s", &mut Guard::default(), 0, false);
     assert!(verdict.escalated && verdict.decision == Decision::Allow);
 }

@@ -6,7 +6,7 @@ use super::scene::decide;
 use super::scene::{Scene, after, approve, ask, before, lead, mate, payload};
 use crate::config::Mode;
 use crate::model::event::{Actor, ActorKind};
-use crate::policy::{Attempt, Decision, Finding, Guard, Judged, Judgement, Verdict};
+use crate::policy::{Decision, Finding, Guard, Judged, Judgement, Verdict};
 use crate::sys::clock::Timestamp;
 
 const BLOCK: Decision = Decision::Block;
@@ -127,7 +127,7 @@ fn request(scene: &mut Scene, guard: &mut Guard, paused: bool) -> Option<Verdict
     let fields = before("SendMessage", ask("bob"));
     let found = scene.judge(&lead(), &fields);
     let finding: &Finding = found.first()?;
-    let verdict = decide(finding, &scene.team.key(), guard, 2, &Attempt::single(), paused);
+    let verdict = decide(finding, &scene.team.key(), guard, 2, paused);
     let (payload, actor) = (payload(&fields), lead());
     let kind = payload.kind();
     let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload, access: None };

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::scene::{Scene, after, before, idle, lead, mate};
 use crate::config::Mode;
 use crate::enforcement::decide;
-use crate::policy::{Attempt, Counting, Decision, Guard};
+use crate::policy::{Counting, Decision, Guard};
 
 /// alice has a task in progress.
 fn scene() -> Scene {
@@ -111,7 +111,7 @@ fn the_loop_guard_counts_each_kind_of_loss_on_its_own() {
     let mut guard = Guard::default();
     let mut decides = |command: &str| {
         let found = scene.judge(&mate("alice"), &before("Bash", line(command)));
-        let counting = Counting { state: "", max_blocks: 3, attempt: &Attempt::single() };
+        let counting = Counting { state: "", max_blocks: 3, at: 0, ends_turn: true };
         let verdicts = decide(&found, &mut guard, &counting, |_| false).verdicts;
         (verdicts[0].decision, verdicts[0].reason.clone())
     };

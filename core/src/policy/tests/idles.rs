@@ -6,7 +6,7 @@ use super::scene::decide;
 use super::scene::{Scene, after, ask, idle, lead, mate};
 use crate::config::Mode;
 use crate::policy::ledger::mark;
-use crate::policy::{Attempt, Decision, Guard};
+use crate::policy::{Decision, Guard};
 
 const WARN: Decision = Decision::Warn;
 
@@ -45,7 +45,7 @@ fn a_task_that_changes_its_owner_again_and_again_does_not_block_forever() {
             scene.task(json!({"id": "1", "status": status, "owner": owner}));
             guard.note_progress(&scene.team);
             for finding in scene.judge(&mate("bob"), &idle("bob")) {
-                let verdict = decide(&finding, &scene.team.key(), &mut guard, 3, &Attempt::single(), false);
+                let verdict = decide(&finding, &scene.team.key(), &mut guard, 3, false);
                 blocks += usize::from(verdict.decision == Decision::Block);
             }
         }

@@ -11,7 +11,7 @@ use crate::client::payload::Kind;
 use crate::client::team::Task;
 use crate::config::{Gate, Mode, Policy, Rule};
 use crate::model::event::{Actor, ActorKind};
-use crate::policy::{Attempt, Case, Decision, Guard, Judged, Judgement, Rules, TeamState, judge};
+use crate::policy::{Case, Decision, Guard, Judged, Judgement, Rules, TeamState, judge};
 use crate::sys::clock::Timestamp;
 
 const NAMES: [&str; 4] = ["team-lead", "alice", "bob", "carol"];
@@ -158,7 +158,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             prop_assert!(finding.reason.chars().count() <= 600, "{}", finding.reason);
             prop_assert!(!finding.reason.chars().any(char::is_control), "{:?}", finding.reason);
             prop_assert!(finding.decision != Decision::Allow);
-            let verdict = decide(finding, &state, &mut guard, most, &Attempt::single(), false);
+            let verdict = decide(finding, &state, &mut guard, most, false);
             if verdict.gate == Gate::PrematureShutdown.name() && verdict.decision != Decision::Block {
                 let approved = [finding.about.clone()];
                 team.apply(&event, &Judgement { approved: &approved, ..Judgement::default() });
@@ -203,9 +203,10 @@ fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
         Judged { at: Timestamp::default(), kind, actor: &step.1, payload: &payload, access: access.as_ref() };
     let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
     let mut blocked = || {
-        found.iter().filter(|finding| !finding.lasting).any(|finding| {
-            decide(finding, &state, &mut guard, most, &Attempt::single(), false).decision == Decision::Block
-        })
+        found
+            .iter()
+            .filter(|finding| !finding.lasting)
+            .any(|finding| decide(finding, &state, &mut guard, most, false).decision == Decision::Block)
     };
     let blocks = (0..100).take_while(|_| blocked()).count();
     prop_assert!(blocks <= found.len() * most as usize);

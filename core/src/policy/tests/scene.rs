@@ -11,8 +11,8 @@ use crate::enforcement;
 use crate::model::Tool;
 use crate::model::event::Actor;
 use crate::policy::{
-    Access, Attempt, Case, Counting, Decision, Finding, GitCall, GitCommand, GitCommands, Guard, Judged,
-    Judgement, PathArgument, Paths, Place, Rules, TeamState, Verdict, gates, judge,
+    Access, Case, Counting, Decision, Finding, GitCall, GitCommand, GitCommands, Guard, Judged, Judgement,
+    PathArgument, Paths, Place, Rules, TeamState, Verdict, gates, judge,
 };
 use crate::sys::clock::Timestamp;
 
@@ -167,16 +167,9 @@ impl Scene {
     }
 }
 
-/// The verdict for one finding.
-pub fn decide(
-    finding: &Finding,
-    state: &str,
-    guard: &mut Guard,
-    max_blocks: u32,
-    attempt: &Attempt,
-    paused: bool,
-) -> Verdict {
-    let counting = Counting { state, max_blocks, attempt };
+/// The verdict for one finding at the end of a turn, so that each attempt counts.
+pub fn decide(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32, paused: bool) -> Verdict {
+    let counting = Counting { state, max_blocks, at: 0, ends_turn: true };
     let judged = enforcement::decide(std::slice::from_ref(finding), guard, &counting, |_| paused);
     judged.verdicts.into_iter().next().unwrap()
 }

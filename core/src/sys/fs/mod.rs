@@ -20,8 +20,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 pub use json_file::{Content, Damage, Document, JsonFile, Layout, json_lines};
 pub use lock::{Lock, LockBudget, held_error, is_blocked_by_other_file, is_locked, lock};
 pub use read::{
-    Read, Stamp, open_regular, read_at_most, read_end, read_linked, read_private, read_regular, read_stable,
-    sync,
+    Read, Stamp, open_regular, read_at_most, read_linked, read_private, read_regular, read_stable, sync,
 };
 pub use replace::{
     Appender, Draft, exchange, is_draft, remove_old_drafts, remove_old_drafts_of, temporary_path,

@@ -80,16 +80,6 @@ pub fn read_private(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Reads the last `most` bytes of a regular file, or all of a smaller one. Follows no link.
-pub fn read_end(path: &Path, most: usize) -> io::Result<Vec<u8>> {
-    let file = open_regular(path)?;
-    let length = file.metadata()?.len();
-    let mut end = vec![0; usize::try_from(length).map_or(most, |length| length.min(most))];
-    let start = length - end.len() as u64;
-    file.read_exact_at(&mut end, start)?;
-    Ok(end)
-}
-
 /// Reads `most` bytes from an offset on; less at the end of the file.
 pub fn read_at_most(file: &File, most: usize, start: u64) -> io::Result<Vec<u8>> {
     let (mut bytes, mut count) = (vec![0; most], 0);
