@@ -40,14 +40,21 @@ impl Document for GateState {
     const MAX_BYTES: u64 = 8 << 20;
 }
 
-/// The counts of a run for one call, locked unless that failed.
+/// The counts of a run for one call, and where to save them.
 #[derive(Debug)]
 pub struct OpenGateState {
     pub gate_state: GateState,
     /// Why former counts are lost, if they are.
     pub damage: Option<String>,
+    pub saver: GateStateSaver,
+}
+
+/// The file of the counts, locked unless that failed.
+#[derive(Debug)]
+pub struct GateStateSaver {
     /// The lock, and the state before this call.
     locked: io::Result<(Lock, GateState)>,
+    is_damaged: bool,
     file: JsonFile<GateState>,
 }
 
@@ -71,7 +78,7 @@ impl GateStateStore {
         self.file().read().map(state_and_damage).unwrap_or_default()
     }
 
-    /// Opens the counts for this call. If they cannot be locked, they are read, and [`OpenGateState::close`] fails.
+    /// Opens the counts for this call. If they cannot be locked, they are read, and [`GateStateSaver::save`] fails.
     pub fn open(&self) -> OpenGateState {
         let file = self.file();
         let locked = self.lock().and_then(|lock| Ok((lock, state_and_damage(file.read()?))));
@@ -79,7 +86,8 @@ impl GateStateStore {
             Ok((lock, found)) => (Ok((lock, found.0.clone())), found),
             Err(error) => (Err(error), self.read_with_damage()),
         };
-        OpenGateState { gate_state, damage, locked, file }
+        let saver = GateStateSaver { locked, is_damaged: damage.is_some(), file };
+        OpenGateState { gate_state, damage, saver }
     }
 
     /// Fails with `WouldBlock` when other hook calls hold the lock for too long: the block of this call stays a block, although
@@ -99,26 +107,21 @@ impl GateStateStore {
     }
 }
 
-impl OpenGateState {
+impl GateStateSaver {
     pub fn is_locked(&self) -> bool {
         self.locked.is_ok()
     }
 
-    pub fn unlock(self) -> io::Result<()> {
-        self.locked.map(drop)
-    }
-
-    /// Writes the changes, and a damaged file in any case. If only the ledger's order grew, nothing is written: no stored
-    /// number refers to it.
-    pub fn close(mut self) -> io::Result<()> {
+    /// Writes what this call changed, and a damaged file in any case, and unlocks it. If only the ledger's order grew, nothing
+    /// is written: no stored number refers to it.
+    pub fn save(self, after: GateState) -> io::Result<()> {
         let (_lock, mut before) = self.locked?;
-        before.ledger.order = self.gate_state.ledger.order;
-        before.v = self.gate_state.v;
-        if before == self.gate_state && self.damage.is_none() {
+        before.ledger.order = after.ledger.order;
+        before.v = after.v;
+        if before == after && !self.is_damaged {
             return Ok(());
         }
-        self.gate_state.v = 1;
-        self.file.exchange(&self.gate_state)
+        self.file.exchange(&after)
     }
 }
 
@@ -154,28 +157,30 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = GateStateStore::new(dir.path().to_owned(), Duration::from_millis(5));
         let session = |number: usize| number.to_string();
-        let mut open = store.open();
-        let refused = || store.open().unlock().unwrap_err().kind();
+        let refused = || store.open().saver.locked.unwrap_err().kind();
+        let add = |open: OpenGateState, name: String| {
+            let mut after = open.gate_state;
+            after.ledger.left.insert(name);
+            open.saver.save(after)
+        };
+        let open = store.open();
         assert_eq!(refused(), io::ErrorKind::WouldBlock, "another call has it");
-        open.locked.as_ref().unwrap().0.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        open.saver.locked.as_ref().unwrap().0.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
-        open.gate_state.ledger.left.insert(session(2));
-        open.close().unwrap();
+        add(open, session(2)).unwrap();
         assert!(store.open().gate_state.ledger.left.contains("2"));
-        let mut open = store.open();
-        open.gate_state.ledger.left.insert("x".repeat(GateState::MAX_BYTES as usize));
-        assert!(open.close().is_err(), "a document that is too large to be read is not written");
+        let large = add(store.open(), "x".repeat(GateState::MAX_BYTES as usize));
+        assert!(large.is_err(), "a document that is too large to be read is not written");
         assert!(store.open().gate_state.ledger.left.contains("2"));
         std::fs::write(dir.path().join("gates.json"), "{half").unwrap();
         let open = store.open();
         assert_eq!(open.gate_state, GateState::default());
         let path = dir.path().join("gates.json");
         assert!(open.damage.as_ref().is_some_and(|damage| damage.contains(&path.display().to_string())));
-        open.close().unwrap();
-        let mut open = store.open();
+        open.saver.save(open.gate_state).unwrap();
+        let open = store.open();
         assert!(open.damage.is_none(), "the damage is reported once");
-        open.gate_state.ledger.left.insert(session(3));
-        open.close().unwrap();
+        add(open, session(3)).unwrap();
         assert!(store.open().gate_state.ledger.left.contains("3"));
     }
 
@@ -190,7 +195,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             make(&dir.path().join("gates.json"));
             let store = GateStateStore::new(dir.path().to_owned(), Duration::from_secs(5));
-            assert!(store.open().unlock().is_err());
+            assert!(store.open().saver.locked.is_err());
             assert_eq!(store.read(), GateState::default());
         }
     }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::completion;
 use super::evaluation::{Evaluation, Findings, decide, evaluate, uncounted};
 use super::file_log::FileLog;
-use super::gate_state::{GateStateStore, OpenGateState, is_busy_error};
+use super::gate_state::{GateState, GateStateStore, OpenGateState, is_busy_error};
 use super::overrides::{OverrideFile, Overrides};
 use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
@@ -19,8 +19,8 @@ use crate::config::{Gate, Mode, Policy, Price};
 use crate::policy::failure::uncounted_decision;
 use crate::policy::gates::{budget, completion_check, needs_tasks};
 use crate::policy::{
-    Case, Counting, Decision, Finding, Guard, Judged, Ledger, Part, Rules, TeamState, Unreadable, Verdict,
-    judge, needs_team_state,
+    Case, Counting, Decision, FileHistory, Finding, Guard, Judged, Ledger, Part, Rules, TeamState,
+    Unreadable, Verdict, judge, needs_team_state,
 };
 use crate::store::archive::{Archive, Index};
 use crate::sys::clock::Timestamp;
@@ -66,35 +66,36 @@ impl PolicyRequest<'_> {
     /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block" or
     /// other calls hold the lock.
     pub fn judge(&self) -> Evaluation {
-        let mut failed = None;
-        // Before the lock is taken, because other calls wait for it.
-        let mut index = self.index.filter(|_| needs_team_state(&self.event));
+        // The first failure of the policy itself.
+        let mut failed: Option<String> = None;
+
+        // Before the lock is taken, because other calls wait for it: files, checks and git.
         let until = Instant::now().checked_add(READ_TIMEOUT);
+        let mut index = self.index.filter(|_| needs_team_state(&self.event));
         let mut team = self.team(index, until);
-        let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned(), part: Part::all() };
-        team.unreadable.extend(self.problems.iter().map(lost));
-        let checked = self.check_completion().unwrap_or_else(|error| {
-            failed = Some(error.to_string());
-            None
-        });
+        let checked = self.check_completion(&team);
         let spent = self.spending(&team).unwrap_or_else(|error| {
-            failed.get_or_insert(format!("cannot read the spending of the team: {error}"));
+            failed = Some(format!("cannot read the spending of the team: {error}"));
             None
         });
         let log = FileLog::of(self.home);
         let unchanged = Unchanged::find(&self.event, &log);
-        let mut open = self.open();
+
+        // The counts and the history of the team, locked from here on until they are saved.
+        let OpenGateState { gate_state: GateState { ledger, mut guard, .. }, damage, saver } = self.open();
         let mut files = log.read(self.event.access);
         unchanged.settle(&mut files);
-        team.ledger = Ledger { files: files.clone(), ..std::mem::take(&mut open.gate_state.ledger) };
+        team.ledger = Ledger { files: files.clone(), ..ledger };
         team.spending = spent.map(|spent| spent.priced(self.prices, &team, None)).unwrap_or_default();
+
+        // The findings. For most tool calls, the team's files are read only if they matter for one.
         if index.is_none() && needs_tasks(self.policy, &Case::new(self.event, &team)) {
             index = self.index;
             team = TeamState { ledger: team.ledger, spending: team.spending, ..self.team(index, until) };
         }
         let mut findings = judge(self.policy, self.rules, &Case::new(self.event, &team));
         findings.extend(checked);
-        if !findings.is_empty() && index.is_none() {
+        if index.is_none() && !findings.is_empty() {
             // The loop guard depends on the state of the work.
             team = TeamState { ledger: team.ledger, ..self.team(self.index, until) };
         }
@@ -103,37 +104,40 @@ impl PolicyRequest<'_> {
             failed.get_or_insert(format!("{unread} of the team's files could not be read in time"));
         }
         let earlier = self.take_decided(&mut findings);
+        findings.sort_by_key(|finding| Reverse(finding.decision));
+
+        // The verdicts, by overrides and the loop guard.
         let uses_overrides = !findings.is_empty() || self.event.kind == Kind::TaskCompleted;
         let found = if uses_overrides { self.overrides().found(self.now) } else { None };
-        findings.sort_by_key(|finding| Reverse(finding.decision));
         let counted =
             Findings { event: &self.event, findings: &findings, max_blocks: self.policy.max_blocks };
-        let guard = &mut open.gate_state.guard;
         let mut evaluation =
-            self.with_overrides(&team.members, |allow| evaluate(counted, &team, guard, allow));
+            self.with_overrides(&team.members, |allow| evaluate(counted, &team, &mut guard, allow));
+
+        // The state that the next call needs.
         budget::observe(self.policy, &self.event, &mut team);
         if self.earlier_verdicts.is_none() {
             team.apply(&self.event, &evaluation.judgement());
         }
-        let used = std::mem::take(&mut team.ledger.files).records_since(&files);
-        open.gate_state.ledger = std::mem::take(&mut team.ledger);
+        let TeamState { mut ledger, members, .. } = team;
         if self.archive.metadata_only {
-            open.gate_state.ledger.forget_texts();
+            ledger.forget_texts();
         }
-        if open.is_locked()
-            && let Err(error) = log.append(&used)
+        if saver.is_locked()
+            && let Err(error) = log.append(&ledger.files.records_since(&files))
         {
-            failed = Some(error.to_string());
+            failed.get_or_insert(error.to_string());
         }
-        let damage = open.damage.clone();
-        if let Err(error) = open.close()
+        // The history of files has its own log.
+        ledger.files = FileHistory::default();
+        if let Err(error) = saver.save(GateState { v: 1, ledger, guard })
             && !(is_busy_error(&error) && evaluation.is_blocked())
         {
-            failed = Some(error.to_string());
+            failed.get_or_insert(error.to_string());
             if evaluation.is_blocked()
                 && uncounted_decision(self.policy.on_error, self.event.kind) == Decision::Allow
             {
-                evaluation = self.evaluate_uncounted(findings, &team.members);
+                evaluation = self.evaluate_uncounted(findings, &members);
             }
         }
         evaluation.verdicts.extend(earlier);
@@ -155,16 +159,23 @@ impl PolicyRequest<'_> {
         OverrideFile::new(self.store, self.lock_timeout)
     }
 
+    /// The team, from its files and without its history.
     fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
         let live_first = self.archive.metadata_only;
         let reader = SnapshotReader { archive: self.archive, client: Some(self.client), live_first, until };
-        let team = reader.team((self.team, self.event.payload.session()), index);
+        let mut team = reader.team((self.team, self.event.payload.session()), index);
+        let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned(), part: Part::all() };
+        team.unreadable.extend(self.problems.iter().map(lost));
         TeamState { delivers_answers: self.delivers_answers, ..team }
     }
 
     /// Opens the run's counts, or only reads them if they cannot be locked.
     fn open(&self) -> OpenGateState {
-        GateStateStore::new(self.home.to_owned(), self.lock_timeout).open()
+        self.counts().open()
+    }
+
+    fn counts(&self) -> GateStateStore {
+        GateStateStore::new(self.home.to_owned(), self.lock_timeout)
     }
 
     /// Removes the findings that already have a verdict from the earlier call, and returns these verdicts.
@@ -184,29 +195,25 @@ impl PolicyRequest<'_> {
         verdicts
     }
 
-    /// Runs the checks of a completed task. They can take minutes, so the lock is not held.
-    fn check_completion(&self) -> io::Result<Option<Finding>> {
+    /// Runs the checks of a completed task. They can take minutes, so the lock is not held: the counts are only read.
+    fn check_completion(&self, team: &TeamState) -> Option<Finding> {
         let settings = &self.policy.completion_check;
         if self.event.kind != Kind::TaskCompleted
             || settings.check.is_empty()
             || settings.mode == Mode::Off
             || self.is_paused(Gate::CompletionCheck, &self.overrides().read())
         {
-            return Ok(None);
+            return None;
         }
-        let mut open = self.open();
-        let ledger = std::mem::take(&mut open.gate_state.ledger);
-        // The counts can be read while the lock is held by another call.
-        open.unlock().or_else(|error| if is_busy_error(&error) { Ok(()) } else { Err(error) })?;
-        let team = TeamState { ledger, ..self.team(self.index, None) };
+        let team = TeamState { ledger: self.counts().read().ledger, ..team.clone() };
         let due = completion_check::due(self.policy, &Case::new(self.event, &team));
         let payload = self.event.payload;
-        let (Some(id), false) = (payload.text("task_id"), due.is_empty()) else { return Ok(None) };
+        let id = payload.text("task_id").filter(|_| !due.is_empty())?;
         let cwd = completion::directory(self.project, Path::new(payload.text("cwd").unwrap_or(".")));
         let checked = completion::run(&due, &cwd, self.store, completion::BUDGET);
         let owner = team.tasks.get(id).and_then(|task| task.owner.as_deref());
         let about = owner.or(self.event.actor.name.as_deref()).unwrap_or("unknown");
-        Ok(completion::finding(&checked, (settings.mode, self.policy.on_error), id, about))
+        completion::finding(&checked, (settings.mode, self.policy.on_error), id, about)
     }
 
     /// Without counts, blocks become warnings.
