@@ -1,28 +1,27 @@
 //! Completion checks: the user's commands that must succeed before a task is completed. They can take minutes, so no
-//! lock may be held meanwhile.
+//! lock may be held meanwhile. Each completion runs its checks, also if another does at the same time.
 
 mod finding;
-mod result_cache;
-mod worktree;
 
+use std::ffi::OsString;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::config::Check;
 use crate::policy::{Reason, escaped};
-use crate::sys::clock;
-use crate::sys::fs::Lock;
+use crate::sys::git::Git;
 use crate::sys::process::{Outcome, Progress, Run, shell_code};
 
 pub use finding::finding;
-pub use worktree::directory;
-
-use result_cache::ResultCache;
 
 /// Time for all checks of one call. After 600 s, Claude Code stops waiting and allows the completion.
 pub const BUDGET: Duration = Duration::from_secs(570);
+
+/// Time for each git command that finds the directory of a check.
+const GIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 const MAX_OUTPUT_LINES: usize = 10;
@@ -32,8 +31,6 @@ const MAX_LINE_CHARS: usize = 200;
 pub struct CheckResult {
     pub command: String,
     pub outcome: CheckOutcome,
-    /// Whether the outcome is reused, because the worktree has not changed.
-    pub cached: bool,
 }
 
 /// The outcome of a check. Texts are escaped.
@@ -60,109 +57,68 @@ pub enum CheckOutcome {
     },
 }
 
-/// Runs the checks in a directory, each command once. `budget` includes waiting for other calls
-/// that run the same check.
-pub fn run(checks: &[&Check], cwd: &Path, store: &Path, budget: Duration) -> Vec<CheckResult> {
+/// Runs the checks in a directory, each command once, within `budget`.
+pub fn run(checks: &[&Check], cwd: &Path, budget: Duration) -> Vec<CheckResult> {
     let start = Instant::now();
     let mut done: Vec<CheckResult> = Vec::new();
     for check in checks {
         if done.iter().any(|checked| checked.command == check.run) {
             continue;
         }
-        let runner = CheckRunner { check, cwd, results: ResultCache::new(store), budget, start };
-        let (outcome, cached) = runner.check().unwrap_or_else(|not_run| (not_run, false));
-        done.push(CheckResult { command: check.run.clone(), outcome, cached });
+        let left = budget.saturating_sub(start.elapsed());
+        let outcome = run_check(check, cwd, left.min(check.timeout));
+        done.push(CheckResult { command: check.run.clone(), outcome });
     }
     done
 }
 
-struct CheckRunner<'a> {
-    check: &'a Check,
-    cwd: &'a Path,
-    results: ResultCache,
-    budget: Duration,
-    start: Instant,
+fn run_check(check: &Check, cwd: &Path, limit: Duration) -> CheckOutcome {
+    if !cwd.is_dir() {
+        let dir = cwd.to_string_lossy();
+        let why = Reason::default().then("its directory ").quote(&dir).then(" does not exist").finish();
+        return CheckOutcome::NotBegun { why };
+    }
+    if limit.is_zero() {
+        return CheckOutcome::NotBegun { why: "no time was left for it".to_owned() };
+    }
+    let mut output = Vec::new();
+    let run = Run { captures_stderr: true, ..Run::new(shell(&check.run, cwd), limit) };
+    let ended = run.supervise(|progress| {
+        if let Progress::Output(bytes) = progress {
+            add_output(&mut output, bytes);
+        }
+        ControlFlow::Continue(())
+    });
+    let last_lines = last_lines(&output);
+    match ended {
+        Ok(Outcome::Ended(status)) if status.success() => CheckOutcome::Passed,
+        Ok(Outcome::Ended(status)) => CheckOutcome::Failed { exit: shell_code(status), last_lines },
+        Ok(Outcome::TimedOut) => CheckOutcome::TimedOut { after: limit, last_lines },
+        Ok(Outcome::Stopped) => CheckOutcome::CouldNotRun { why: "the hook was interrupted".to_owned() },
+        Err(error) => CheckOutcome::CouldNotRun { why: format!("no shell could be started: {error}") },
+    }
 }
 
-impl CheckRunner<'_> {
-    /// The outcome, and whether it was reused. The error is the outcome of a check that was not run.
-    fn check(&self) -> Result<(CheckOutcome, bool), CheckOutcome> {
-        if !self.cwd.is_dir() {
-            let dir = self.cwd.to_string_lossy();
-            let why = Reason::default().then("its directory ").quote(&dir).then(" does not exist").finish();
-            return Err(CheckOutcome::NotBegun { why });
-        }
-        let key = || ResultCache::key(&self.check.run, self.cwd);
-        let find =
-            |key: Option<blake3::Hash>| key.and_then(|key| self.results.find(key, self.start.elapsed()));
-        let mut before = key();
-        if let Some(outcome) = find(before) {
-            return Ok((outcome, true));
-        }
-        let (_lock, waited) = self.lock()?;
-        if waited {
-            before = key();
-            if let Some(outcome) = find(before) {
-                return Ok((outcome, true));
-            }
-        }
-        let began = Instant::now();
-        let outcome = self.run()?;
-        // If the worktree changed during the run, the outcome belongs to neither state.
-        if let Some(key) = before.filter(|before| key() == Some(*before)) {
-            let _ = self.results.store(key, &self.check.run, &outcome, began.elapsed());
-        }
-        Ok((outcome, false))
-    }
+/// A project's checks run in the project, and those of an agent in another worktree of its repository in that one.
+pub fn directory(project: Option<&Path>, cwd: &Path) -> PathBuf {
+    let Some(project) = project else { return cwd.to_owned() };
+    other_tree(project, cwd).unwrap_or_else(|| project.to_owned())
+}
 
-    /// Waits while another call runs the same check in the same directory. Without a lock the check is run anyway.
-    fn lock(&self) -> Result<(Option<Lock>, bool), CheckOutcome> {
-        let lock = |timeout| self.results.lock(&self.check.run, self.cwd, timeout);
-        if let Ok(Some(lock)) = lock(Duration::ZERO) {
-            return Ok((Some(lock), false));
-        }
-        match lock(self.left()) {
-            Ok(None) => {
-                let why = format!(
-                    "other runs of it did not end within {}",
-                    clock::duration(self.budget.as_millis() as i64)
-                );
-                Err(CheckOutcome::NotBegun { why })
-            }
-            locked => Ok((locked.ok().flatten(), true)),
-        }
+/// The project's directory in the other worktree that contains `cwd`; `None` if there is none.
+fn other_tree(project: &Path, cwd: &Path) -> Option<PathBuf> {
+    let ask = |dir: &Path, what: &str| {
+        let line = Git::new(dir, GIT_TIMEOUT).line(&["rev-parse", what])?;
+        Some(PathBuf::from(OsString::from_vec(line)))
+    };
+    let top = |dir: &Path| ask(dir, "--show-toplevel");
+    let repository = |dir: &Path| dir.join(ask(dir, "--git-common-dir")?).canonicalize().ok();
+    let (theirs, ours) = (top(cwd.is_dir().then_some(cwd)?)?, top(project)?);
+    if theirs == ours || repository(cwd)? != repository(project)? {
+        return None;
     }
-
-    fn run(&self) -> Result<CheckOutcome, CheckOutcome> {
-        let limit = self.left().min(self.check.timeout);
-        if limit.is_zero() {
-            return Err(CheckOutcome::NotBegun { why: "no time was left for it".to_owned() });
-        }
-        let mut output = Vec::new();
-        let run = Run { captures_stderr: true, ..Run::new(shell(&self.check.run, self.cwd), limit) };
-        let ended = run.supervise(|progress| {
-            if let Progress::Output(bytes) = progress {
-                add_output(&mut output, bytes);
-            }
-            ControlFlow::Continue(())
-        });
-        let ended = ended.map_err(|error| CheckOutcome::CouldNotRun {
-            why: format!("no shell could be started: {error}"),
-        })?;
-        let last_lines = last_lines(&output);
-        Ok(match ended {
-            Outcome::Ended(status) if status.success() => CheckOutcome::Passed,
-            Outcome::Ended(status) => CheckOutcome::Failed { exit: shell_code(status), last_lines },
-            Outcome::TimedOut => CheckOutcome::TimedOut { after: limit, last_lines },
-            Outcome::Stopped => {
-                return Err(CheckOutcome::CouldNotRun { why: "the hook was interrupted".to_owned() });
-            }
-        })
-    }
-
-    fn left(&self) -> Duration {
-        self.budget.saturating_sub(self.start.elapsed())
-    }
+    // A prefix ends with a slash.
+    Some(theirs.join(ask(project, "--show-prefix")?).components().collect())
 }
 
 fn shell(line: &str, cwd: &Path) -> Command {

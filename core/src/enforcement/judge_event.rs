@@ -34,7 +34,7 @@ pub struct PolicyRequest<'a> {
     pub archive: &'a Archive,
     /// The directory of the run, or of the session as long as it has no run: it has the counts.
     pub home: &'a Path,
-    /// The store, with the overrides and the results of checks.
+    /// The store, with the overrides.
     pub store: &'a Path,
     pub lock_timeout: Duration,
     /// The session's project, if Claude Code names one. Checks run there.
@@ -210,7 +210,7 @@ impl PolicyRequest<'_> {
         let payload = self.event.payload;
         let id = payload.text("task_id").filter(|_| !due.is_empty())?;
         let cwd = completion::directory(self.project, Path::new(payload.text("cwd").unwrap_or(".")));
-        let checked = completion::run(&due, &cwd, self.store, completion::BUDGET);
+        let checked = completion::run(&due, &cwd, completion::BUDGET);
         let owner = team.tasks.get(id).and_then(|task| task.owner.as_deref());
         let about = owner.or(self.event.actor.name.as_deref()).unwrap_or("unknown");
         completion::finding(&checked, (settings.mode, self.policy.on_error), id, about)

@@ -95,17 +95,6 @@ impl Git {
         Some(())
     }
 
-    /// The keys and values of the configuration.
-    pub fn configuration(&self) -> Option<Vec<(String, String)>> {
-        let listed = self.output(&["config", "--null", "--list"])?;
-        let entries = listed.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-        let parse = |entry: &str| {
-            let (key, value) = entry.split_once('\n').unwrap_or((entry, "true"));
-            (key.to_owned(), value.to_owned())
-        };
-        Some(entries.map(|entry| parse(&entry)).collect())
-    }
-
     /// The output without the newline at its end.
     pub fn line(&self, args: &[&str]) -> Option<Vec<u8>> {
         self.output(args)?.strip_suffix(b"\n").map(<[u8]>::to_vec)
@@ -175,12 +164,6 @@ fn subsections<'a>(keys: impl Iterator<Item = &'a [u8]>, section: &[u8]) -> BTre
 fn setting(section: &str, name: &[u8], key: &str, (variable, _): (&str, &str)) -> OsString {
     let [section, key, variable] = [section, key, variable].map(str::as_bytes);
     OsString::from_vec([b"--config-env=", section, b".", name, key, b"=", variable].concat())
-}
-
-/// The names of the filters in a configuration.
-pub fn filters(configuration: &[(String, String)]) -> Vec<String> {
-    let names = subsections(configuration.iter().map(|(key, _)| key.as_bytes()), b"filter.");
-    names.into_iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
 }
 
 #[cfg(test)]

@@ -31,8 +31,6 @@ pub enum StoreLock<'a> {
     Restores,
     /// Send the notifications of a run.
     Notifications(&'a SafeName),
-    /// Run a completion check, by the beginning of a hash of the check and its directory.
-    Check(&'a str),
 }
 
 impl StoreLock<'_> {
@@ -63,7 +61,6 @@ impl fmt::Display for StoreLock<'_> {
             StoreLock::Shipping => out.write_str("shipping"),
             StoreLock::Restores => out.write_str("restores"),
             StoreLock::Notifications(run) => write!(out, "notifications-{run}"),
-            StoreLock::Check(check) => write!(out, "check-{check}"),
         }
     }
 }

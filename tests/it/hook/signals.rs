@@ -89,7 +89,9 @@ fn a_hook_that_waits_for_git_ends_it_at_a_signal_and_starts_no_check() {
         write_program(&at("git"), script);
         let check = format!("run = \"touch {}\"\n", at("checked").display());
         let sandbox = busy(&format!("[[policy.completion-check.check]]\n{check}"));
-        let result = complete(&sandbox, &[("PATH", &search)]);
+        let project = sandbox.home().join("parser");
+        let env = [("PATH", search.as_str()), ("CLAUDE_PROJECT_DIR", project.to_str().unwrap())];
+        let result = complete(&sandbox, &env);
         assert_ne!(result.code, Some(2), "{signal}: {result:?}");
         assert!(at("started").exists() && !at("ended").exists() && !at("checked").exists());
         assert_interrupted(&sandbox, &at("git"), signal);

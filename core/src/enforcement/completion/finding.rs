@@ -45,14 +45,11 @@ fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) ->
     let again = if blocks { ", then complete the task again" } else { "" };
     let (code, outcome, lines): (_, String, &[String]) = match &checked.outcome {
         CheckOutcome::Passed => ("check-failed", "passed.".to_owned(), &[]),
-        CheckOutcome::Failed { exit, last_lines } => {
-            let run = if checked.cached { ", in a run for another completion at the same time" } else { "" };
-            (
-                "check-failed",
-                format!("failed with exit code {exit}{run}. Fix the reported problem{again}."),
-                last_lines,
-            )
-        }
+        CheckOutcome::Failed { exit, last_lines } => (
+            "check-failed",
+            format!("failed with exit code {exit}. Fix the reported problem{again}."),
+            last_lines,
+        ),
         CheckOutcome::TimedOut { after, last_lines } => (
             "check-timed-out",
             format!(
@@ -102,7 +99,7 @@ mod tests {
     use std::time::Duration;
 
     fn checked(outcome: CheckOutcome) -> CheckResult {
-        CheckResult { command: "cargo test".to_owned(), outcome, cached: false }
+        CheckResult { command: "cargo test".to_owned(), outcome }
     }
 
     fn failed(lines: &[&str]) -> CheckResult {
@@ -123,12 +120,6 @@ mod tests {
         );
         assert_eq!(found.about, "bob");
         assert_snapshot!(found.reason, @r#"Blocked: the check `cargo test` for task 3 failed with exit code 101. Fix the reported problem, then complete the task again. Last output: "running 2 tests | test b ... FAILED""#);
-    }
-
-    #[test]
-    fn a_reused_failure_says_that_it_is_reused() {
-        let kept = CheckResult { cached: true, ..failed(&[]) };
-        assert_snapshot!(found(&[kept], Mode::Warn).reason, @"Warning: the check `cargo test` for task 3 failed with exit code 101, in a run for another completion at the same time. Fix the reported problem.");
     }
 
     #[test]

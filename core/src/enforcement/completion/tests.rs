@@ -1,10 +1,8 @@
 //! Checks as a hook call runs them: real commands in real repositories.
 
 mod commands;
-mod kept;
 mod output;
 mod places;
-mod turns;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +12,7 @@ use tempfile::TempDir;
 
 use super::{Check, CheckResult, run};
 
-/// A worktree, and outside of it the policy directory and a file that counts runs.
+/// A worktree, and outside of it a file that counts runs.
 struct Bed(TempDir);
 
 impl Bed {
@@ -60,7 +58,7 @@ impl Bed {
     }
 
     fn run_in(&self, cwd: &Path, checks: &[&Check]) -> Vec<CheckResult> {
-        run(checks, cwd, &self.0.path().join("policy"), Duration::from_secs(60))
+        run(checks, cwd, Duration::from_secs(60))
     }
 
     fn run(&self, check: &Check) -> CheckResult {

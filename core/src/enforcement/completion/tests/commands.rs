@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::super::{Check, CheckOutcome};
+use super::super::{Check, CheckOutcome, run};
 use super::{Bed, check};
 
 fn outcome(line: &str) -> CheckOutcome {
@@ -118,8 +118,21 @@ fn a_check_in_a_missing_directory_does_not_pass() {
 }
 
 #[test]
-fn checks_run_without_a_writable_store() {
-    let bed = Bed::repository();
-    std::fs::write(bed.0.path().join("policy"), "no directory").unwrap();
-    assert_eq!(bed.run(&bed.counted("true")).outcome, CheckOutcome::Passed);
+fn each_completion_runs_its_checks_also_at_the_same_time() {
+    let bed = Bed::new();
+    let check = bed.counted("sleep 0.1");
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| assert_eq!(bed.run(&check).outcome, CheckOutcome::Passed));
+        }
+    });
+    assert_eq!((bed.run(&check).outcome, bed.runs()), (CheckOutcome::Passed, 4));
+}
+
+#[test]
+fn a_check_without_time_is_not_begun() {
+    let bed = Bed::new();
+    let checked = run(&[&bed.counted("true")], &bed.tree(), Duration::ZERO).remove(0);
+    let why = "no time was left for it".to_owned();
+    assert_eq!((checked.outcome, bed.runs()), (CheckOutcome::NotBegun { why }, 0));
 }
