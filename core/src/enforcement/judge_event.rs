@@ -19,8 +19,8 @@ use crate::config::{Gate, Mode, Policy, Price};
 use crate::policy::failure::uncounted_decision;
 use crate::policy::gates::{budget, completion_check, needs_tasks};
 use crate::policy::{
-    Case, Counting, Decision, FileHistory, Finding, Guard, Judged, Ledger, Part, Rules, TeamState,
-    Unreadable, Verdict, judge, needs_team_state,
+    Case, Counting, Decision, FileHistory, Finding, Guard, Judged, Ledger, Rules, TeamState, Unreadable,
+    Verdict, judge, needs_team_state,
 };
 use crate::store::archive::{Archive, Index};
 use crate::sys::clock::Timestamp;
@@ -164,7 +164,7 @@ impl PolicyRequest<'_> {
         let live_first = self.archive.metadata_only;
         let reader = SnapshotReader { archive: self.archive, client: Some(self.client), live_first, until };
         let mut team = reader.team((self.team, self.event.payload.session()), index);
-        let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned(), part: Part::all() };
+        let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned() };
         team.unreadable.extend(self.problems.iter().map(lost));
         TeamState { delivers_answers: self.delivers_answers, ..team }
     }

@@ -160,7 +160,7 @@ impl CapturedTeams {
             let lists = index.lists(Some(team.as_str()), None);
             index.files.iter().find_map(|(path, seen)| {
                 let lacks = Unreadable::of(path, seen.why_unreadable()?, &lists)?;
-                lacks.part.roster.then(|| format!("{} cannot be read: {}", lacks.path, lacks.why))
+                lacks.hides_roster().then(|| format!("{} cannot be read: {}", lacks.path, lacks.why))
             })
         })
     }

@@ -33,5 +33,5 @@ pub use observe::{Sent, asks, stopped};
 pub use reason::{Reason, cut, escaped, short_reason, without_prefix};
 pub use rules::Rules;
 pub use task_times::TaskTimes;
-pub use team_state::{Judgement, Part, TeamState, Unreadable, needs_team_state};
+pub use team_state::{Judgement, TeamState, Unreadable, needs_team_state};
 pub use verdict::{Decision, Finding, RecordedVerdict, Verdict};

@@ -176,56 +176,31 @@ pub fn needs_team_state(event: &Judged<'_>) -> bool {
     }
 }
 
-/// A file or directory of the team that cannot be read: a symlink or a special file in its place, a missing permission, a
-/// content that is not JSON.
+/// A file or directory of the team that gates read and that cannot be read: a symlink or a special file in its place, a missing
+/// permission, a content that is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
     /// Its path below Claude Code's directory; empty if only the failure is known.
     pub path: String,
     pub why: String,
-    /// The part that the gates do not see because of it.
-    pub part: Part,
 }
 
 impl Unreadable {
-    /// The part that the gates do not see if this path cannot be read, if any.
+    /// `None` if gates do not read this path.
     pub fn of(path: &str, why: &str, lists: &Lists<'_>) -> Option<Unreadable> {
-        let mut part = Part::default();
-        match TeamPath::of(path) {
-            TeamPath::Team => (part.roster, part.inbox) = (true, Some("*".to_owned())),
-            TeamPath::Config => part.roster = true,
-            TeamPath::Inboxes => part.inbox = Some("*".to_owned()),
-            TeamPath::Inbox(name) => part.inbox = Some(name.strip_suffix(".json")?.to_owned()),
-            TeamPath::TaskList(list) => part.task = lists.prefix(list).map(|_| "*".to_owned()),
-            TeamPath::Task(list, name) => {
-                part.task = Some(task_key(lists.prefix(list)?, name.strip_suffix(".json")?));
-            }
-            TeamPath::Other => {}
-        }
-        let (path, why) = (path.to_owned(), why.to_owned());
-        (part != Part::default()).then_some(Unreadable { path, why, part })
-    }
-}
-
-/// A part of a team's files; `*` means all inboxes or tasks.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Part {
-    pub roster: bool,
-    pub inbox: Option<String>,
-    pub task: Option<String>,
-}
-
-impl Part {
-    pub fn all() -> Part {
-        Part { roster: true, inbox: Some("*".to_owned()), task: Some("*".to_owned()) }
+        let is_read = match TeamPath::of(path) {
+            TeamPath::Team | TeamPath::Config | TeamPath::Inboxes => true,
+            TeamPath::Inbox(name) => name.ends_with(".json"),
+            TeamPath::TaskList(list) => lists.prefix(list).is_some(),
+            TeamPath::Task(list, name) => lists.prefix(list).is_some() && name.ends_with(".json"),
+            TeamPath::Other => false,
+        };
+        is_read.then(|| Unreadable { path: path.to_owned(), why: why.to_owned() })
     }
 
-    pub fn may_have_task(&self, id: &str) -> bool {
-        self.task.as_ref().is_some_and(|task| task == "*" || task == id)
-    }
-
-    pub fn may_have_inbox(&self, name: &str) -> bool {
-        self.inbox.as_ref().is_some_and(|inbox| inbox == "*" || inbox == name || *inbox == mailbox(name))
+    /// Whether the roster is in it.
+    pub fn hides_roster(&self) -> bool {
+        matches!(TeamPath::of(&self.path), TeamPath::Team | TeamPath::Config)
     }
 }
 

@@ -140,7 +140,7 @@ fn a_roster_that_was_never_readable_may_have_the_session_in_it() {
 }
 
 #[test]
-fn an_inbox_that_was_never_readable_is_listed_and_blocks_no_shutdown() {
+fn an_inbox_that_was_never_readable_is_listed_and_fails_the_gates() {
     for (content, why) in [(&b"\xef\xbb\xbf[]"[..], MARKED), (b"{}", "not a JSON array"), (b"", "empty")] {
         let sandbox = busy(BLOCK);
         put(
@@ -149,10 +149,10 @@ fn an_inbox_that_was_never_readable_is_listed_and_blocks_no_shutdown() {
             json!({"id": "2", "status": "completed", "owner": "bob"}).to_string().as_bytes(),
         );
         put(&sandbox, &format!("teams/{TEAM}/inboxes/bob.json"), content);
-        assert_eq!(ask(&sandbox).code, Some(0));
+        assert_eq!(ask(&sandbox).code, Some(2));
         let status = sandbox.run(&["status"]).out;
         assert!(status.contains(&format!("inboxes/bob.json: {why}")), "{status}");
-        assert_eq!(verdicts(&sandbox), []);
+        assert_eq!(pairs(&verdicts(&sandbox)), [("policy-failed", "block")]);
     }
 }
 

@@ -149,7 +149,6 @@ fn calls_whose_gates_do_not_need_the_file_are_allowed() {
     };
     tool("Bash", json!({"command": "ls"}));
     tool("SendMessage", json!({"to": "bob", "message": "hello"}));
-    tool("TaskUpdate", json!({"taskId": "7", "status": "completed"}));
     tool("TaskUpdate", json!({"taskId": "2", "subject": "Review again"}));
     tool("TaskStop", json!({"task_id": "b12345"}));
     tool("Agent", json!({"name": "carol", "prompt": "help"}));
@@ -158,11 +157,47 @@ fn calls_whose_gates_do_not_need_the_file_are_allowed() {
 }
 
 #[test]
-fn an_unreadable_inbox_does_not_affect_a_shutdown() {
+fn any_unreadable_file_of_the_team_fails_the_gates_that_read_its_files() {
     let sandbox = busy(BLOCK);
     sandbox.write(&format!("tasks/{TEAM}/2.json"), json!({"id": "2", "status": "completed", "owner": "bob"}));
     std::fs::create_dir_all(sandbox.client(&format!("teams/{TEAM}/inboxes"))).unwrap();
     link(&sandbox.client(&format!("teams/{TEAM}/inboxes/bob.json")), Path::new("/nowhere"));
+    let result = ask(&sandbox);
+    let reason = format!(
+        "Blocked: the policy cannot judge this, because teamkeep cannot read \"teams/{TEAM}/inboxes/bob.json\" (a symlink). "
+    );
+    assert!(result.code == Some(2) && result.err.starts_with(&reason), "{result:?}");
+    assert_eq!(pairs(&verdicts(&sandbox)), [("policy-failed", "block")]);
+}
+
+#[test]
+fn a_gate_that_blocks_by_what_can_be_read_still_blocks() {
+    let sandbox = busy(BLOCK);
+    std::fs::create_dir_all(sandbox.client(&format!("teams/{TEAM}/inboxes"))).unwrap();
+    link(&sandbox.client(&format!("teams/{TEAM}/inboxes/bob.json")), Path::new("/nowhere"));
+    assert_eq!(ask(&sandbox).code, Some(2));
+    assert_eq!(pairs(&verdicts(&sandbox)), [("shutdown-of-busy-teammate", "block")]);
+}
+
+#[test]
+fn several_gates_that_cannot_read_a_file_give_one_finding() {
+    let sandbox =
+        busy("[policy]\nidle-with-work = { mode = \"warn\" }\nreport-before-idle = { mode = \"block\" }\n");
+    replace(&sandbox, &format!("tasks/{TEAM}/2.json"), link);
+    let idle = json!({"hook_event_name": "TeammateIdle", "teammate_name": "bob", "team_name": TEAM});
+    assert_eq!(told(&sandbox, idle).code, Some(0));
+    assert_eq!(pairs(&verdicts(&sandbox)), [("policy-failed", "warn")]);
+}
+
+#[test]
+fn an_unreadable_file_of_another_team_does_not_matter() {
+    let sandbox = busy(BLOCK);
+    sandbox.write(&format!("tasks/{TEAM}/2.json"), json!({"id": "2", "status": "completed", "owner": "bob"}));
+    let config =
+        json!({"name": "other", "createdAt": 1, "leadSessionId": "x", "members": [{"name": "team-lead"}]});
+    sandbox.write("teams/other/config.json", config);
+    std::fs::create_dir_all(sandbox.client("tasks/other")).unwrap();
+    link(&sandbox.client("tasks/other/1.json"), Path::new("/nowhere"));
     assert_eq!(ask(&sandbox).code, Some(0));
     assert_eq!(verdicts(&sandbox), []);
 }
@@ -176,7 +211,7 @@ fn starting_a_task_with_an_unreadable_dependency_is_a_failure_of_the_policy() {
     let start = json!({"hook_event_name": "PreToolUse", "tool_name": "TaskUpdate", "tool_input": {"taskId": "3", "status": "in_progress"}});
     let result = told(&sandbox, start);
     assert_eq!(result.code, Some(2), "{result:?}");
-    assert!(result.err.contains("unfinished-dependencies cannot check this"), "{}", result.err);
+    assert!(result.err.contains("because teamkeep cannot read"), "{}", result.err);
 }
 
 #[test]

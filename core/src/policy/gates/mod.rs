@@ -18,7 +18,7 @@ mod protect_lead;
 mod team_size;
 mod unfinished_dependencies;
 
-use super::{Access, Case, Decision, Finding, GitCall, Part, Reason, Rules, escaped, failure};
+use super::{Access, Case, Decision, Finding, GitCall, Reason, Rules, escaped, failure};
 use crate::config::{Gate, Mode, OnError, Policy};
 use crate::model::Tool;
 
@@ -32,7 +32,7 @@ pub fn judge(policy: &Policy, rules: &Rules<'_>, case: &Case<'_>) -> Vec<Finding
     if case.event.kind.is_judged() {
         let on = Gate::ALL.into_iter().filter(|gate| gate.mode(policy) != Some(Mode::Off));
         on.for_each(|gate| found.extend(findings(gate, policy, case)));
-        found.extend(unreadable_findings(policy, case, &found));
+        found.extend(unreadable_finding(policy, case, &found));
     }
     found.extend(rules.judge(policy.on_error, case));
     found.retain(|finding| finding.decision != Decision::Allow);
@@ -73,47 +73,45 @@ fn git_calls<'a>(case: &Case<'a>) -> &'a [GitCall] {
     }
 }
 
-/// The agent that the event is about, if the gate needs this part of the team's files to judge it.
-fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
-    let idler = idle::idler(case).filter(|name| part.may_have_inbox(name) || part.task.is_some());
-    let subject = match gate {
-        Gate::PrematureShutdown => return premature_shutdown::needs(policy, case, part),
-        Gate::IdleWithWork => idler,
-        Gate::ReportBeforeIdle => idler.filter(|name| part.may_have_inbox(name)),
-        Gate::UnfinishedDependencies => unfinished_dependencies::needs(case, part).then(|| case.actor()),
-        Gate::TeamSize => team_size::needs(policy, case, part).then(|| case.actor()),
-        Gate::LeadStopsEarly => lead_stops_early::ends_turn(case).then(|| case.actor()),
+/// The agent that the event is about, if the gate judges it by the team's files.
+fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>) -> Option<String> {
+    let actor = || case.actor().to_owned();
+    match gate {
+        Gate::PrematureShutdown => premature_shutdown::subject(policy, case),
+        Gate::IdleWithWork | Gate::ReportBeforeIdle => idle::idler(case).map(str::to_owned),
+        Gate::UnfinishedDependencies => unfinished_dependencies::update(case).map(|_| actor()),
+        Gate::TeamSize => team_size::spawned(case).filter(|_| policy.team_size.most > 0).map(|_| actor()),
+        Gate::LeadStopsEarly => lead_stops_early::ends_turn(case).then(actor),
         Gate::ProtectLead | Gate::CompletionCheck | Gate::Rule => None,
         // They read the team's files only to describe a conflict.
         Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything | Gate::Budget => None,
-    };
-    subject.map(str::to_owned)
+    }
 }
 
-/// One finding for each gate that needs files that cannot be read, unless it blocks the event anyway. The loop guard counts
-/// it like any other.
-fn unreadable_findings(policy: &Policy, case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
+/// One finding for all gates that judge the event by the team's files, if one of these cannot be read: not judged. A gate that
+/// blocks the event by what can be read still does. The finding is the strictest gate's, and the loop guard counts it like any other.
+fn unreadable_finding(policy: &Policy, case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
+    let missing = case.team.unreadable.first()?;
     let blocks = |gate: Gate| found.iter().any(|one| one.gate == gate && one.decision == Decision::Block);
-    let finding = |gate: Gate| {
-        let gate_mode = gate.mode(policy).filter(|mode| *mode != Mode::Off && !blocks(gate))?;
-        let mut unreadable = case.team.unreadable.iter();
-        let (missing, about) =
-            unreadable.find_map(|missing| Some((missing, subject_of(gate, policy, case, &missing.part)?)))?;
-        let may_block = policy.on_error == OnError::Block && failure::can_block(case.event.kind);
-        let mode = if may_block { gate_mode } else { Mode::Warn };
-        let reason = Reason::of(mode).then(gate.name()).then(" cannot check this: teamkeep cannot read ");
-        let reason = match missing.path.as_str() {
-            "" => reason.then("all of the team's files"),
-            path => reason.quote(path),
-        };
-        let reason = reason.then(&format!(" ({}).", escaped(&missing.why, MAX_CAUSE_CHARS)));
-        let reason = reason.instead(match mode {
-            Mode::Block => {
-                "on-error = \"block\" blocks the action for it. Report this to the user, who can restore the file."
-            }
-            _ => "Check TaskList first, and report this to the user.",
-        });
-        Some(Finding::new(gate, failure::FAILED, mode.into(), &about, reason.finish()))
+    let gates = Gate::ALL.into_iter().rev().filter_map(|gate| {
+        let mode = gate.mode(policy).filter(|mode| *mode != Mode::Off && !blocks(gate))?;
+        Some((gate, mode, subject_of(gate, policy, case)?))
+    });
+    // Of equally strict gates, the first.
+    let (gate, gate_mode, about) = gates.max_by_key(|(_, mode, _)| Decision::from(*mode))?;
+    let may_block = policy.on_error == OnError::Block && failure::can_block(case.event.kind);
+    let mode = if may_block { gate_mode } else { Mode::Warn };
+    let reason = Reason::of(mode).then("the policy cannot judge this, because teamkeep cannot read ");
+    let reason = match missing.path.as_str() {
+        "" => reason.then("the team's files"),
+        path => reason.quote(path),
     };
-    Gate::ALL.into_iter().filter_map(finding).collect()
+    let reason = reason.then(&format!(" ({}).", escaped(&missing.why, MAX_CAUSE_CHARS)));
+    let reason = reason.instead(match mode {
+        Mode::Block => {
+            "on-error = \"block\" blocks the action for it. Report this to the user, who can restore the file."
+        }
+        _ => "Check TaskList first, and report this to the user.",
+    });
+    Some(Finding::new(gate, failure::FAILED, mode.into(), &about, reason.finish()))
 }

@@ -8,7 +8,7 @@ use crate::config::{Gate, Mode, Policy, PrematureShutdown};
 use crate::model::event::{ActorKind, LEAD};
 use crate::model::{TaskStatus, Tool};
 use crate::policy::observe::stopped;
-use crate::policy::{Answer, Case, Decision, Finding, Part, Reason, Sent, TeammateRef};
+use crate::policy::{Answer, Case, Decision, Finding, Reason, Sent, TeammateRef};
 
 /// The findings, one for each member. Allowing one of them does not allow the others.
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
@@ -21,17 +21,11 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     if found.is_empty() { shutdown.unknown_list().into_iter().collect() } else { found }
 }
 
-/// Whom the event stops, if the gate cannot judge that without this part.
-pub fn needs(policy: &Policy, case: &Case<'_>, part: &Part) -> Option<String> {
-    if !part.roster && part.task.is_none() {
-        return None;
-    }
+/// Whom the event stops; the actor if that cannot be known when files of the team are unreadable.
+pub fn subject(policy: &Policy, case: &Case<'_>) -> Option<String> {
     let shutdown = Shutdown::of(policy, case)?;
-    if shutdown.absent.is_some() {
-        return shutdown.absent.filter(|_| part.roster);
-    }
-    // Without a roster, it is unknown whether the text names a teammate.
-    let is_unknown = shutdown.act == Act::Stop && part.roster && case.teammates().is_empty();
+    // A team without a roster may have any teammate, and one without tasks any owner.
+    let is_unknown = shutdown.names.is_empty() && case.team.members.is_empty();
     if shutdown.act == Act::Delete || shutdown.counted.is_some() || is_unknown {
         return Some(case.actor().to_owned());
     }

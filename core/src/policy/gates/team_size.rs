@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::config::{Gate, Policy};
 use crate::model::Tool;
 use crate::policy::rules::any_glob;
-use crate::policy::{Case, Finding, Part, Reason};
+use crate::policy::{Case, Finding, Reason};
 
 /// Seconds for which a started spawn counts. A failed or denied one never returns.
 const SPAWN_SECONDS: i64 = 30;
@@ -45,13 +45,8 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     finding("model-not-allowed", reason.names(&settings.models).then("."))
 }
 
-/// Whether it spawns a teammate, and there is a limit and the roster is in this part.
-pub fn needs(policy: &Policy, case: &Case<'_>, part: &Part) -> bool {
-    policy.team_size.most > 0 && part.roster && spawned(case).is_some()
-}
-
 /// The name of the teammate that the event spawns.
-fn spawned<'a>(case: &Case<'a>) -> Option<&'a str> {
+pub fn spawned<'a>(case: &Case<'a>) -> Option<&'a str> {
     if case.event.calls(Tool::Agent) { input(case, "name") } else { None }
 }
 

@@ -8,7 +8,7 @@ use crate::client::payload::TaskUpdate;
 use crate::client::team::Task;
 use crate::config::{Gate, Policy};
 use crate::model::{TaskStatus, Tool};
-use crate::policy::{Case, Finding, Part, Reason};
+use crate::policy::{Case, Finding, Reason};
 
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (team, mode) = (case.team, policy.unfinished_dependencies.mode);
@@ -37,18 +37,8 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     Some(Finding::new(Gate::UnfinishedDependencies, code, mode.into(), about, reason.finish()))
 }
 
-/// Whether it starts or completes a task, and the task or one that it waits for may be in this part.
-pub fn needs(case: &Case<'_>, part: &Part) -> bool {
-    let Some(update) = update(case) else { return false };
-    let task = case.team.tasks.get(&update.task);
-    let blockers = task.into_iter().flat_map(Task::blocked_by).chain(added_blockers(case).map(str::to_owned));
-    let is_hidden = |id: &String| part.may_have_task(id) && !case.team.tasks.contains_key(id);
-    task.is_none_or(|task| task.status != update.status)
-        && (is_hidden(&update.task) || blockers.into_iter().any(|id| is_hidden(&id)))
-}
-
 /// The update, if it starts or completes a task.
-fn update(case: &Case<'_>) -> Option<TaskUpdate> {
+pub fn update(case: &Case<'_>) -> Option<TaskUpdate> {
     let input = case.event.calls(Tool::TaskUpdate).then(|| case.event.payload.tool_input())?;
     let is_judged = |status: &TaskStatus| matches!(status, TaskStatus::InProgress | TaskStatus::Completed);
     TaskUpdate::of(input, &Value::Null).filter(|update| update.status.as_ref().is_some_and(is_judged))
