@@ -2,12 +2,12 @@
 //! loads, so its dependencies are few.
 //!
 //! ```text
-//! stdin ──▶ parse ──▶ capture ──▶ attribute ──▶ append ──▶ judge ──▶ exit code, stdout, stderr
-//!           client    store::     attribution   store::    enforcement,    client::response
-//!                     archive                   log        policy
+//! stdin ──▶ payload ──▶ capture ──▶ attribute ──▶ append ──▶ judge ──▶ exit code, stdout, stderr
+//!           client      store::     attribution   store::    enforcement,    client::response
+//!                       archive                   log        policy
 //! ```
 //!
-//! [`hook`] runs these stages; each owns what the stages before it found. The event is in the log before a policy can fail.
+//! `hook/call.rs` has these steps. The event is in the log before a policy can fail.
 //!
 //! - [`client`]: what Claude Code writes and reads: payloads, responses, team files, settings. `client::compat` has what only
 //!   some of its versions need.

@@ -1,4 +1,4 @@
-//! The fifth stage: the policy's verdicts. They come after the event is recorded, so that no policy can lose an event.
+//! The policy's verdicts. They come after the event is recorded, so that no policy can lose an event.
 
 use std::path::Path;
 use std::time::Duration;
@@ -6,8 +6,7 @@ use std::time::Duration;
 use serde_json::value::to_raw_value;
 use serde_json::{Value, json};
 
-use super::append::Recorded;
-use super::attribute::Attributed;
+use super::call::Call;
 use super::{BackgroundMode, MAX_CHARS, Recorder};
 use crate::client::compat::delivers_answers;
 use crate::client::payload::{Kind, MessageKind, Payload};
@@ -22,34 +21,19 @@ use crate::policy::{Decision, Judged as JudgedEvent, Reason, Rules, Sent, Verdic
 use crate::store::archive::CaptureScope;
 use crate::store::log::EventLog;
 use crate::store::metadata_only;
-use crate::sys::{diagnostics, signals};
+use crate::sys::diagnostics;
 
 /// Time limit for all rules of a call. One more match may follow.
 const RULES_TIMEOUT: Duration = Duration::from_secs(1);
 
-pub struct Judged<'a>(pub Attributed<'a>);
-
-impl<'a> Recorded<'a> {
-    pub fn judge(self) -> Judged<'a> {
-        let Recorded { mut call, .. } = self;
-        // If Claude Code has exited, no one reads the response.
-        if !signals::termination_requested() {
-            call.evaluate();
-            call.notify_trust_change();
-            call.add_team_context();
-        }
-        Judged(call)
-    }
-}
-
-impl Attributed<'_> {
+impl Call<'_> {
     /// Judges the event, records the verdicts that an earlier call for it did not record, and writes the response.
-    fn evaluate(&mut self) {
-        let recorder = self.call.recorder;
+    pub fn judge(&mut self) {
+        let recorder = self.received.recorder;
         let in_team = self.by.resolved.member && self.by.run.is_some();
-        let by_rule = Rules::of(&recorder.config.rule).apply_to(self.call.kind);
+        let by_rule = Rules::of(&recorder.config.rule).apply_to(self.received.kind);
         let redirected = if in_team || by_rule { self.redirected() } else { None };
-        let (kind, payload) = (self.call.kind, &self.call.payload);
+        let (kind, payload) = (self.received.kind, &self.received.payload);
         let mut evaluation = Evaluation::default();
         let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
         let on_error = if in_team || by_rule { recorder.config.policy.on_error } else { OnError::Allow };
@@ -85,27 +69,27 @@ impl Attributed<'_> {
     }
 
     fn ask_gates(&self) -> Evaluation {
-        let (call, recorder, by) = (&self.call, self.call.recorder, &self.by);
+        let (received, recorder, by) = (&self.received, self.received.recorder, &self.by);
         let team = by.resolved.team.as_ref();
         let of_team = |subject: &CaptureScope| subject.team() == team;
         let own = self.found.store_failures().filter(|failure| failure.subject.as_ref().is_some_and(of_team));
         let problems: Vec<&str> = own.map(|failure| failure.note.text.as_str()).collect();
-        let access = enforcement::access(&recorder.config.policy, call.kind, &call.payload);
+        let access = enforcement::access(&recorder.config.policy, received.kind, &received.payload);
         let log = self.log();
         let request = PolicyRequest {
-            archive: &call.archive,
+            archive: &received.archive,
             home: log.dir(),
             store: &recorder.paths.store,
             lock_timeout: recorder.config.log.lock_patience,
             project: recorder.env.project.as_deref(),
-            now: call.at,
+            now: received.at,
             policy: &recorder.config.policy,
             rules: &Rules::of(&recorder.config.rule).within(RULES_TIMEOUT),
             event: JudgedEvent {
-                at: call.at,
-                kind: call.kind,
+                at: received.at,
+                kind: received.kind,
                 actor: &by.actor,
-                payload: &call.payload,
+                payload: &received.payload,
                 access: access.as_ref(),
             },
             run: by.run.as_deref(),
@@ -113,13 +97,13 @@ impl Attributed<'_> {
             index: team.and_then(|team| self.found.teams.get(team)),
             left: team.and_then(|team| self.found.left.get(team)).copied().unwrap_or_default(),
             problems: &problems,
-            earlier_verdicts: call.earlier_verdicts.as_deref(),
+            earlier_verdicts: received.earlier_verdicts.as_deref(),
             delivers_answers: delivers_answers(by.state.version.as_deref()),
-            client: &call.client,
+            client: &received.client,
             prices: &recorder.config.report.price,
         };
         // A panic in a gate is handled like any other failure of the policy.
-        let on_panic = failure::uncounted_decision(recorder.config.policy.on_error, call.kind);
+        let on_panic = failure::uncounted_decision(recorder.config.policy.on_error, received.kind);
         let blocks_on_panic = on_panic == Decision::Block && recorder.finish == BackgroundMode::Detached;
         match blocks_on_panic {
             true => diagnostics::with_panic_exit_code(BLOCK_EXIT_CODE.into(), || request.judge()),
@@ -129,7 +113,7 @@ impl Attributed<'_> {
 
     /// Whether no earlier call for the same event recorded this verdict.
     pub fn is_new(&self, verdict: &Verdict) -> bool {
-        !self.call.earlier_verdicts.iter().flatten().any(|earlier| earlier.is_same(verdict))
+        !self.received.earlier_verdicts.iter().flatten().any(|earlier| earlier.is_same(verdict))
     }
 }
 
@@ -139,9 +123,9 @@ fn proves_a_team(kind: Kind, payload: &Payload) -> bool {
     kind == Kind::PreToolUse && (payload.tool() == Some(Tool::TeamDelete) || sent())
 }
 
-impl Attributed<'_> {
+impl Call<'_> {
     pub fn record_verdicts(&mut self, evaluation: &Evaluation) {
-        let kind = self.call.kind;
+        let kind = self.received.kind;
         let log = self.log();
         if let Some(found) = &evaluation.found {
             let recorded = self.record_found(found, &log);
@@ -170,21 +154,21 @@ impl Attributed<'_> {
     }
 
     pub fn record_verdict(&mut self, verdict: &Verdict, log: &EventLog) {
-        let call = &self.call;
-        let reduced = call.recorder.is_metadata_only().then(|| Verdict {
+        let received = &self.received;
+        let reduced = received.recorder.is_metadata_only().then(|| Verdict {
             reason: metadata_only::digest_placeholder(verdict.reason.as_bytes()),
             ..verdict.clone()
         });
         let event = self.event();
-        let line = enforcement::line(reduced.as_ref().unwrap_or(verdict), &Id::new(call.at), &event);
-        let how = call.recorder.appending();
-        let appended = line.map_err(Error::from_json).and_then(|line| log.append(&line, call.at, how));
+        let line = enforcement::line(reduced.as_ref().unwrap_or(verdict), &Id::new(received.at), &event);
+        let how = received.recorder.appending();
+        let appended = line.map_err(Error::from_json).and_then(|line| log.append(&line, received.at, how));
         self.outcome.note("record the verdict", appended);
     }
 
     /// Records overrides that no command recorded, in the same form.
     fn record_found(&self, found: &FoundOverrides, log: &EventLog) -> Result<()> {
-        let (call, recorder) = (&self.call, self.call.recorder);
+        let (received, recorder) = (&self.received, self.received.recorder);
         let Overrides { pauses, shutdowns, .. } = &found.overrides;
         let policy = &recorder.config.policy;
         let with_fixed = |gate: Option<&str>, mut payload: Value| {
@@ -206,9 +190,10 @@ impl Attributed<'_> {
         let event = self.event();
         for payload in pauses.chain(shutdowns) {
             let payload = to_raw_value(&payload).map_err(Error::from_json)?;
-            let (id, actor) = (Id::new(call.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });
+            let (id, actor) =
+                (Id::new(received.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });
             let event = Event { id: id.as_str(), event: OVERRIDE, actor: &actor, payload: &payload, ..event };
-            log.append(&event.line().map_err(Error::from_json)?, call.at, recorder.appending())?;
+            log.append(&event.line().map_err(Error::from_json)?, received.at, recorder.appending())?;
         }
         let file = OverrideFile::new(&recorder.paths.store, recorder.config.log.lock_patience);
         file.note_recorded(found)

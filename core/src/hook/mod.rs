@@ -1,19 +1,21 @@
-//! Records one hook call, as a chain of stages. Each stage owns what the stages before it found.
-//!
-//! [`Parsed`](parse) → [`Captured`](parse) → [`Attributed`](attribute) → [`Recorded`](append) → [`Judged`](judge) →
-//! [`Outcome`]. After the response, [`finish()`] and [`prune`] run in a process of their own.
+//! Records one hook call: [`Recorder::record`] has its steps in the order in which they happen, and [`Call`](call::Call) the facts
+//! known so far. After the answer, [`finish()`] and [`prune`] run in a process of their own.
 
 mod append;
 mod attribute;
 mod background;
+mod call;
+mod captured_teams;
 mod command_line;
-mod initial_response;
 mod judge;
-mod parse;
+mod prepared_answer;
+mod problems;
+mod received;
 mod redirected;
 mod repetition;
 mod run_lifecycle;
 mod senders;
+mod task_lists;
 mod team_context;
 mod worktree;
 
@@ -28,7 +30,7 @@ pub use command_line::{Invocation, hook_call, main};
 pub use senders::find_shipper;
 
 use crate::client::compat::find_client_ancestor;
-use crate::client::payload::{self, Input};
+use crate::client::payload;
 use crate::client::response::{Answer, BLOCK_EXIT_CODE};
 use crate::config::{self, Config, Files, OnError, Problem, last_on_error, layers, misnamed_file};
 use crate::error::{Error, USAGE};
@@ -42,7 +44,6 @@ use crate::sys::env::Env;
 use crate::sys::paths::Paths;
 use crate::sys::signals;
 use crate::sys::unicode::escape;
-use parse::Parsed;
 
 /// Maximum length of a quoted text in a message, in characters.
 const MAX_CHARS: usize = 300;
@@ -61,13 +62,6 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records one call. `asked` is the event named on the command line.
-    pub fn record(&self, input: &Input, asked: Option<&str>) -> Outcome {
-        let recorded = Parsed::new(self, input, asked).capture().attribute(input).append();
-        // The other call records and judges the event, and Claude Code waits for both.
-        if recorded.is_left_to_other { Outcome::default() } else { recorded.judge().finish() }
-    }
-
     pub fn archive(&self) -> Archive {
         Archive::open(self.paths.store.clone(), &self.config)
     }

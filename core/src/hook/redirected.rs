@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::attribute::Attributed;
+use super::call::Call;
 use super::{MAX_CHARS, Recorder};
 use crate::config::OnError;
 use crate::policy::{Decision, Verdict, escaped, failure};
@@ -13,18 +13,18 @@ use crate::sys::fs;
 /// Maximum length of the description, which has two paths.
 const MAX_REDIRECTED_CHARS: usize = 2 * MAX_CHARS;
 
-impl Attributed<'_> {
+impl Call<'_> {
     /// The verdict if the call is redirected, as `on-error` defines it. A warning is shown once in a session.
     pub(super) fn redirected(&mut self) -> Option<Verdict> {
-        let (call, recorder) = (&self.call, self.call.recorder);
-        if !recorder.config.organization.fixes_gates() || !call.kind.is_judged() {
+        let (received, recorder) = (&self.received, self.received.recorder);
+        if !recorder.config.organization.fixes_gates() || !received.kind.is_judged() {
             return None;
         }
-        let client = recorder.redirected_client(&call.client);
+        let client = recorder.redirected_client(&received.client);
         let Obstacle { what, fix } = client.or_else(|| recorder.redirected_store())?;
         let (what, fix) = (escaped(&what, MAX_REDIRECTED_CHARS), escaped(&fix, MAX_CHARS));
         let on_error = recorder.config.policy.on_error;
-        let mut verdict = failure::verdict(on_error, call.kind, failure::REDIRECTED, String::new());
+        let mut verdict = failure::verdict(on_error, received.kind, failure::REDIRECTED, String::new());
         if verdict.decision == Decision::Block {
             verdict.reason = format!(
                 "teamkeep blocks this action: {what}. The organization has fixed gates and on-error = \"block\". Do not try \

@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::attribute::{Attributed, is_left_behind};
-use super::judge::Judged;
-use super::{FinishStart, Outcome};
+use super::FinishStart;
+use super::attribute::is_left_behind;
+use super::call::Call;
 use crate::attribution::CallContext;
 use crate::client::payload::Kind;
 use crate::model::event::SafeName;
 use crate::model::{Note, Severity, Tool};
-use crate::store::archive::{CaptureScope, EndedBy, Index};
+use crate::store::archive::{CaptureScope, EndedBy, Index, SessionRecord, SessionRole};
 use crate::store::log::{self, Logs};
 use crate::sys::clock::Timestamp;
-use crate::sys::process;
+use crate::sys::process::{self, ProcessId};
 
 /// The last line of a log has at most so many bytes. Otherwise the time of the last snapshot counts.
 const MAX_TAIL_BYTES: u64 = 1 << 20;
 
-impl Attributed<'_> {
+impl Call<'_> {
     /// Whether the session is a team's lead, or has no team.
     pub fn is_lead(&self) -> bool {
         self.by.resolved.name.is_none()
@@ -29,39 +29,39 @@ impl Attributed<'_> {
 
     /// Closes the runs that have ended according to this call; returns whether there were any.
     pub fn close_runs(&self) -> io::Result<bool> {
-        let (call, archive, own) = (&self.call, &self.call.archive, self.by.own.as_ref());
-        let context = call.context();
+        let (received, archive, own) = (&self.received, &self.received.archive, self.by.own.as_ref());
+        let context = received.context();
         let mut closed = false;
-        if call.kind == Kind::SessionStart {
-            let logs = Logs::of(&call.recorder.paths);
+        if received.kind == Kind::SessionStart {
+            let logs = Logs::of(&received.recorder.paths);
             for subject in archive.open_subjects().iter().filter(|subject| own != Some(*subject)) {
                 let is_over =
                     |index: &Index| is_crashed(&context, index) || is_left_behind(&context, archive, index);
                 if let Some(index) = archive.index(subject).filter(is_over) {
-                    let at = last_activity(&logs, &index).unwrap_or(call.at);
+                    let at = last_activity(&logs, &index).unwrap_or(received.at);
                     closed |= archive.close_run(subject, EndedBy::Crashed, None, at)?;
                 }
             }
         }
         let mut end = |subject: &CaptureScope, by: EndedBy, reason: Option<&str>| -> io::Result<()> {
-            closed |= archive.close_run(subject, by, reason, call.at)?;
+            closed |= archive.close_run(subject, by, reason, received.at)?;
             Ok(())
         };
         // The payload may be wrong: a team whose directory exists was not deleted.
-        let is_there = |team: &SafeName| call.client.join("teams").join(team).exists();
+        let is_there = |team: &SafeName| received.client.join("teams").join(team).exists();
         if let Some(team) = deleted_team(&context).filter(|team| !is_there(team)) {
             end(&self.found.scope(&team), EndedBy::TeamDelete, None)?;
         }
-        let ends_session = self.is_lead() && call.kind == Kind::SessionEnd;
+        let ends_session = self.is_lead() && received.kind == Kind::SessionEnd;
         if let Some(own) = own.filter(|_| ends_session) {
-            let reason = call.payload.text("reason");
+            let reason = received.payload.text("reason");
             let continues = matches!(reason, Some("clear" | "resume"))
                 && archive.index(own).is_some_and(|index| index.present);
             if !continues {
                 end(own, EndedBy::SessionEnd, reason)?;
                 // A lead that could not delete a team may have created another one (2.1.47): both end with its session.
                 let led = |subject: &CaptureScope| {
-                    archive.index(subject).is_some_and(|index| index.is_led_by(call.payload.session()))
+                    archive.index(subject).is_some_and(|index| index.is_led_by(received.payload.session()))
                 };
                 for other in archive.open_subjects().iter().filter(|other| *other != own && led(other)) {
                     end(other, EndedBy::SessionEnd, reason)?;
@@ -78,29 +78,29 @@ impl Attributed<'_> {
 
     /// Reopens a run that was closed too early: its lead acts in a call that began after the end, and its directory exists.
     pub fn reopen(&self) -> io::Result<()> {
-        let call = &self.call;
+        let received = &self.received;
         let acts = matches!(
-            call.kind,
+            received.kind,
             Kind::SessionStart
                 | Kind::UserPromptSubmit
                 | Kind::PreToolUse
                 | Kind::PostToolUse
                 | Kind::SubagentStart
         );
-        let own = self.by.own.as_ref().filter(|_| acts && deleted_team(&call.context()).is_none());
+        let own = self.by.own.as_ref().filter(|_| acts && deleted_team(&received.context()).is_none());
         let Some(own) = own else { return Ok(()) };
         let known = own.team().and_then(|team| self.found.teams.get(team)).map(Cow::Borrowed);
-        let index = known.or_else(|| call.archive.index(own).map(Cow::Owned));
+        let index = known.or_else(|| received.archive.index(own).map(Cow::Owned));
         // A call that was killed at the end of the run may have left its index.
         let has_ended = |index: &Index| {
             index.ended
-                || (call.kind == Kind::SessionStart
-                    && call.archive.run(&index.run).is_some_and(|run| run.ended_at.is_some()))
+                || (received.kind == Kind::SessionStart
+                    && received.archive.run(&index.run).is_some_and(|run| run.ended_at.is_some()))
         };
         if index.is_some_and(|index| has_ended(&index) && (index.is_there() || own.team().is_none())) {
-            call.archive.update_run(own, |_, run| {
+            received.archive.update_run(own, |_, run| {
                 // A call that was killed has reopened the run, but not its index.
-                let later = run.ended_at.is_none_or(|ended| ended < call.at);
+                let later = run.ended_at.is_none_or(|ended| ended < received.at);
                 if later {
                     run.reopen();
                 }
@@ -139,77 +139,125 @@ fn last_activity(logs: &Logs, index: &Index) -> Option<Timestamp> {
     event.or(Some(index.at)).filter(|at| at.is_valid())
 }
 
-impl Judged<'_> {
-    pub fn finish(self) -> Outcome {
-        let Judged(mut hook) = self;
-        let closed_pending = hook.call.archive.close_pending_runs(Duration::ZERO);
-        if let (Some(own), Some(run)) = (hook.by.own.clone(), hook.by.run.clone())
-            && (hook.by.state.run.as_ref() != Some(&run)
-                || hook.call.kind == Kind::SessionEnd
-                || hook.has_new_process())
+impl Call<'_> {
+    /// Notes what the call shows about runs: who takes part, and which begin again or end. Returns whether any has ended.
+    pub fn update_runs(&mut self) -> bool {
+        let closed_pending = self.received.archive.close_pending_runs(Duration::ZERO);
+        if let (Some(own), Some(run)) = (self.by.own.clone(), self.by.run.clone())
+            && (self.by.state.run.as_ref() != Some(&run)
+                || self.received.kind == Kind::SessionEnd
+                || self.has_new_process())
         {
             // If the run is locked, the next call joins it.
-            if hook.join_run(&own) {
-                hook.by.state.run = Some(run);
+            if self.join_run(&own) {
+                self.by.state.run = Some(run);
             }
         }
-        let noted = hook.note_gone_panes();
-        hook.outcome.note("note which panes are gone", noted);
-        let reopened = hook.reopen();
-        hook.outcome.note("open the run again", reopened);
-        let closed = hook.close_runs();
-        let closed = hook.outcome.note("close the run", closed).unwrap_or_default() || closed_pending;
-        let (call, recorder) = (&hook.call, hook.call.recorder);
-        if let Some(session) = &call.session {
-            let patience = call.archive.lock_budget.remaining();
-            let saved = hook.by.state.save(&call.before, &recorder.paths.store, session, patience);
-            hook.outcome.note("remember the session", saved);
-        }
+        let noted = self.note_gone_panes();
+        self.outcome.note("note which panes are gone", noted);
+        let reopened = self.reopen();
+        self.outcome.note("open the run again", reopened);
+        let closed = self.close_runs();
+        self.outcome.note("close the run", closed).unwrap_or_default() || closed_pending
+    }
+
+    pub fn save_session(&mut self) {
+        let received = &self.received;
+        let Some(session) = &received.session else { return };
+        let patience = received.archive.lock_budget.remaining();
+        let saved = self.by.state.save(&received.before, &received.recorder.paths.store, session, patience);
+        self.outcome.note("remember the session", saved);
+    }
+
+    /// Starts the work that continues in processes of its own: archiving transcripts, if a run `has_ended`, notifying and shipping.
+    pub fn start_background(&mut self, has_ended: bool) {
+        let (received, recorder) = (&self.received, self.received.recorder);
         let mut is_finishing = false;
-        if closed || (call.kind == Kind::SessionStart && recorder.has_left(&call.archive)) {
-            let in_session = call.kind != Kind::SessionEnd;
+        if has_ended || (received.kind == Kind::SessionStart && recorder.has_left(&received.archive)) {
+            let in_session = received.kind != Kind::SessionEnd;
             let client = recorder.env.client_pid.filter(|_| !in_session);
             let later = recorder.finish_later(FinishStart { client, in_session });
-            is_finishing = hook.outcome.note("archive the transcripts", later).is_some();
+            is_finishing = self.outcome.note("archive the transcripts", later).is_some();
         }
-        let notifier = hook.start_notifier();
-        hook.outcome.note("start the notifier", notifier);
-        if let Err(error) = hook.start_shipper(is_finishing) {
+        let notifier = self.start_notifier();
+        self.outcome.note("start the notifier", notifier);
+        if let Err(error) = self.start_shipper(is_finishing) {
             // For the diagnostics only: the next start makes up for it.
             let text = format!("cannot start the shipper: {error}");
-            hook.outcome.notes.push(Note::new(Severity::Contention, text));
+            self.outcome.notes.push(Note::new(Severity::Contention, text));
         }
-        hook.outcome
     }
 }
 
-impl super::attribute::Attributed<'_> {
+impl Call<'_> {
+    pub fn join_run(&mut self, own: &CaptureScope) -> bool {
+        let context = self.received.context();
+        let Some(session) = &self.received.session else { return true };
+        let name = self.by.resolved.name.clone();
+        let role = if name.is_none() { SessionRole::Lead } else { SessionRole::Pane };
+        let mut part = SessionRecord {
+            transcript: context.transcript().map(|path| path.display().to_string()),
+            name,
+            ..SessionRecord::new(session.to_string(), role)
+        };
+        let updated = self.received.archive.update_run(own, |index, run| {
+            let leads = part.role == SessionRole::Lead;
+            let pane = run.process_of_pane(&part.id);
+            let new = context.client_pid.filter(|pid| !leads && pane.is_none_or(|known| known.pid != *pid));
+            part.process = new.map(ProcessId::of);
+            let mut changed = run.join(part);
+            // After `/clear` the lead has a new session, whose tasks are in another list beside the team's (2.1.328).
+            let first = run.lead_session.as_deref().filter(|_| leads && run.team.is_some());
+            if first.is_some_and(|first| first != session.as_str()) {
+                changed |= index.learn_session(session.as_str());
+            }
+            if run.team.is_none() && run.lead_session.is_none() {
+                run.lead_session = Some(session.to_string());
+                changed = true;
+            }
+            if let Some(pid) = context.client_pid.filter(|pid| leads && run.client_pid != Some(*pid)) {
+                run.client_pid = Some(pid);
+                changed = true;
+            }
+            // Only files of 2.1.178 and later name the lead's process. A resumed session has a new one.
+            let leads_on = leads && run.lead_session.as_deref() == Some(session.as_str());
+            if let Some(pid) = context.client_pid.filter(|pid| leads_on && index.lead_pid != Some(*pid)) {
+                index.learn_process(ProcessId::of(pid));
+                changed = true;
+            }
+            changed
+        });
+        self.outcome.note("note the session in its run", updated).is_some()
+    }
+}
+
+impl Call<'_> {
     /// Records which panes' processes are gone, when a turn of the lead begins or ends. Later, with the end of the run, all
     /// are gone.
     fn note_gone_panes(&self) -> io::Result<()> {
-        let call = &self.call;
-        let is_turn = matches!(call.kind, Kind::UserPromptSubmit | Kind::Stop);
+        let received = &self.received;
+        let is_turn = matches!(received.kind, Kind::UserPromptSubmit | Kind::Stop);
         if !is_turn || self.by.resolved.name.is_some() {
             return Ok(());
         }
         let (Some(own), Some(run)) = (&self.by.own, &self.by.run) else { return Ok(()) };
-        let record = call.archive.run(run).filter(|_| own.team().is_some());
-        if record.is_some_and(|mut record| record.note_gone_panes(call.at)) {
-            call.archive.update_run(own, |_, run| run.note_gone_panes(call.at))?;
+        let record = received.archive.run(run).filter(|_| own.team().is_some());
+        if record.is_some_and(|mut record| record.note_gone_panes(received.at)) {
+            received.archive.update_run(own, |_, run| run.note_gone_panes(received.at))?;
         }
         Ok(())
     }
 
     /// Whether Claude Code's process of the run may be new: a resumed session has another one, and so has a reopened run.
     fn has_new_process(&self) -> bool {
-        let call = &self.call;
+        let received = &self.received;
         let is_alone = self.by.own.as_ref().is_some_and(|own| own.team().is_none());
         let index =
             self.by.own.as_ref().and_then(CaptureScope::team).and_then(|team| self.found.teams.get(team));
-        (is_alone && call.kind == Kind::SessionStart)
+        (is_alone && received.kind == Kind::SessionStart)
             || index.is_some_and(|index| {
-                let leads = self.is_lead() && index.is_led_by(call.payload.session());
-                let pid = call.recorder.env.client_pid;
+                let leads = self.is_lead() && index.is_led_by(received.payload.session());
+                let pid = received.recorder.env.client_pid;
                 leads && !index.ended && pid.is_some_and(|pid| index.lead_pid != Some(pid))
             })
     }

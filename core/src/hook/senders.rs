@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::attribute::Attributed;
+use super::call::Call;
 use super::{BackgroundMode, Recorder};
 use crate::client::command::{command_line, find, is_executable};
 use crate::client::payload::Kind;
@@ -24,11 +24,11 @@ pub fn find_shipper(env: &Env) -> Option<PathBuf> {
     beside.filter(|program| is_executable(program)).or_else(|| find(PROGRAM, env))
 }
 
-impl Attributed<'_> {
+impl Call<'_> {
     /// Starts the notifier of the session's run, unless one runs. Without `[notify]` in the configuration this makes no
-    /// system call; with it, it asks for the notifier's lock at the calls of [`Attributed::may_start_notifier`].
+    /// system call; with it, it asks for the notifier's lock at the calls of [`Call::may_start_notifier`].
     pub(super) fn start_notifier(&self) -> io::Result<()> {
-        let recorder = self.call.recorder;
+        let recorder = self.received.recorder;
         if !recorder.config.notify.is_configured() || recorder.finish != BackgroundMode::Detached {
             return Ok(());
         }
@@ -47,14 +47,14 @@ impl Attributed<'_> {
 
     /// Whether agents start, end a turn or wait at this event: often enough to replace a notifier that was killed.
     fn may_start_notifier(&self) -> bool {
-        let call = &self.call;
-        match call.kind {
+        let received = &self.received;
+        match received.kind {
             Kind::SessionStart
             | Kind::SubagentStart
             | Kind::SubagentStop
             | Kind::StopFailure
             | Kind::TeammateIdle => true,
-            Kind::PostToolUse => matches!(call.payload.tool(), Some(Tool::Agent | Tool::TeamCreate)),
+            Kind::PostToolUse => matches!(received.payload.tool(), Some(Tool::Agent | Tool::TeamCreate)),
             _ => false,
         }
     }
@@ -63,12 +63,12 @@ impl Attributed<'_> {
     /// the configuration this makes no system call; with it, one at most events. At the end of a session, the process that
     /// archives the transcripts starts it, if `is_finishing`.
     pub(super) fn start_shipper(&self, is_finishing: bool) -> io::Result<()> {
-        let recorder = self.call.recorder;
+        let recorder = self.received.recorder;
         if !recorder.config.ship.is_configured() || recorder.finish != BackgroundMode::Detached {
             return Ok(());
         }
         let shipping = Shipping::of(&recorder.paths);
-        let starts = if self.call.kind == Kind::SessionEnd && self.is_lead() {
+        let starts = if self.received.kind == Kind::SessionEnd && self.is_lead() {
             shipping.request()?;
             !is_finishing
         } else {

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::BackgroundMode;
-use super::attribute::Attributed;
+use super::call::Call;
 use crate::client::command::command_line;
 use crate::client::compat::names_agents;
 use crate::client::payload::Kind;
@@ -31,29 +31,32 @@ struct Reader {
     loss: ContextLoss,
 }
 
-impl Attributed<'_> {
+impl Call<'_> {
     /// Adds the facts to the response, if the agent of a team has lost its context at this call.
     pub fn add_team_context(&mut self) {
         let Some(reader) = self.reader() else { return };
         let found = self.outcome.note("find the facts about the team", self.facts_for(&reader));
         if let Some(facts) = found.filter(|facts| !facts.is_empty()) {
             let answer = std::mem::take(&mut self.outcome.answer);
-            self.outcome.answer = answer.and_context(self.call.kind, &facts);
+            self.outcome.answer = answer.and_context(self.received.kind, &facts);
         }
     }
 
     fn reader(&self) -> Option<Reader> {
-        let (call, by) = (&self.call, &self.by);
-        let wanted = &call.recorder.config.context;
-        let can_answer = call.kind == Kind::SessionStart && self.outcome.answer.exit == 0;
-        if !can_answer || wanted.parts.is_empty() || call.recorder.finish != BackgroundMode::Detached {
+        let (received, by) = (&self.received, &self.by);
+        let wanted = &received.recorder.config.context;
+        let can_answer = received.kind == Kind::SessionStart && self.outcome.answer.exit == 0;
+        if !can_answer || wanted.parts.is_empty() || received.recorder.finish != BackgroundMode::Detached {
             return None;
         }
-        let loss =
-            ContextLoss::named(call.payload.text("source")?).filter(|loss| wanted.after.contains(loss))?;
+        let loss = ContextLoss::named(received.payload.text("source")?)
+            .filter(|loss| wanted.after.contains(loss))?;
         // A resumed session has no run until it has a team again, which can be before or after this call.
-        let earlier =
-            call.before.run.as_ref().filter(|_| loss == ContextLoss::Resume && call.before.team.is_some());
+        let earlier = received
+            .before
+            .run
+            .as_ref()
+            .filter(|_| loss == ContextLoss::Resume && received.before.team.is_some());
         let in_team = by.own.as_ref().is_some_and(|own| own.team().is_some());
         let run = earlier.or(by.run.as_ref().filter(|_| in_team))?.clone();
         let name = match by.actor.kind {
@@ -72,7 +75,7 @@ impl Attributed<'_> {
 
     /// The text of `teamkeep brief`; empty if the run has no such agent.
     fn facts_for(&self, reader: &Reader) -> Result<String> {
-        let size = self.call.recorder.config.context.size.clamp(MIN_BYTES, MAX_BYTES);
+        let size = self.received.recorder.config.context.size.clamp(MIN_BYTES, MAX_BYTES);
         let program = command_line().map_err(|error| Error::caused("cannot find this program", error))?;
         let mut command = Command::new(program);
         command.args(["brief", &reader.run, "--after", reader.loss.name()]);

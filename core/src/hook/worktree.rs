@@ -6,27 +6,28 @@
 use std::io;
 use std::path::Path;
 
-use super::attribute::Attributed;
-use super::parse::BEFORE_DELETE;
+use super::call::Call;
+use super::received::BEFORE_DELETE;
 use crate::client::payload::Kind;
 use crate::model::Tool;
 use crate::model::event::{ActorKind, SafeName};
 use crate::store::archive::work_path;
 use crate::sys::worktree::{self, Header, Work};
 
-impl Attributed<'_> {
+impl Call<'_> {
     /// Stores the work in the worktree of the agent that calls. The file belongs to its run.
     pub fn store_worktree(&mut self) {
-        let (call, recorder) = (&self.call, self.call.recorder);
-        let removes_next = match call.kind {
-            Kind::PreToolUse => call.payload.tool() == Some(Tool::ExitWorktree),
+        let (received, recorder) = (&self.received, self.received.recorder);
+        let removes_next = match received.kind {
+            Kind::PreToolUse => received.payload.tool() == Some(Tool::ExitWorktree),
             kind => kind == Kind::SubagentStop,
         };
-        let is_due = removes_next || matches!(call.kind, Kind::Stop | Kind::SessionEnd);
+        let is_due = removes_next || matches!(received.kind, Kind::Stop | Kind::SessionEnd);
         if !is_due || recorder.is_metadata_only() {
             return;
         }
-        let Some((top, name)) = call.payload.text("cwd").map(Path::new).and_then(worktree::containing) else {
+        let Some((top, name)) = received.payload.text("cwd").map(Path::new).and_then(worktree::containing)
+        else {
             return;
         };
         let (Some(own), Some(name)) = (&self.by.own, SafeName::new(name)) else { return };
@@ -37,7 +38,7 @@ impl Attributed<'_> {
         let author = agent.and_then(|agent| agent.name.as_deref()).filter(|name| is_usable(name));
         let author = author.unwrap_or("agent");
         let store = || {
-            let scratch = call.archive.scratch(&call.id)?;
+            let scratch = received.archive.scratch(&received.id)?;
             match worktree::bundle(&top, author, &scratch.dir, limit) {
                 None => Err(io::Error::other("git failed, or needed too much time or space")),
                 Some(Work::None) => Ok(None),
@@ -45,7 +46,8 @@ impl Attributed<'_> {
                     // The pack of the same commits can have other bytes.
                     let is_same = |last: &[u8]| Header::parse(last) == Header::parse(&bytes);
                     let file = (work_path(&name), bytes.as_slice());
-                    let is_new = call.archive.add_file(own, &call.capture_request(), file, is_same)?;
+                    let is_new =
+                        received.archive.add_file(own, &received.capture_request(), file, is_same)?;
                     Ok(left_out.filter(|_| is_new))
                 }
             }

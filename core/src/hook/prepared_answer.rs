@@ -1,7 +1,7 @@
-//! Responses to Claude Code other than verdicts.
+//! The answer to Claude Code as far as no gate decides it.
 
-use super::attribute::Attributed;
-use super::parse::TeamNote;
+use super::call::Call;
+use super::captured_teams::TeamNote;
 use super::{MAX_CHARS, Recorder};
 use crate::attribution::BlockedDeletes;
 use crate::client::command::quoted;
@@ -13,9 +13,9 @@ use crate::model::{Limit, Note, Severity};
 use crate::policy::{Reason, escaped, failure};
 use crate::store::archive::CaptureScope;
 
-impl Attributed<'_> {
-    pub fn prepare_response(&mut self) {
-        if let Some(malformed) = &self.call.payload.malformed {
+impl Call<'_> {
+    pub fn prepare_answer(&mut self) {
+        if let Some(malformed) = &self.received.payload.malformed {
             let what = "the payload on stdin is not a JSON object";
             let message = format!("teamkeep: {what} ({malformed}); its text was recorded");
             self.outcome.answer = Answer::failed(message);
@@ -27,16 +27,16 @@ impl Attributed<'_> {
 
     /// At SessionStart, requests FileChanged events for changes between two hook calls, and notifies the user.
     fn start_session(&self) -> Option<Answer> {
-        let (call, recorder) = (&self.call, self.call.recorder);
-        if call.kind != Kind::SessionStart {
+        let (received, recorder) = (&self.received, self.received.recorder);
+        if received.kind != Kind::SessionStart {
             return None;
         }
-        let watches = recorder.config.hook.watch && call.client.is_absolute();
-        let path = |dir: &&str| call.client.join(dir).into_os_string().into_string().ok();
+        let watches = recorder.config.hook.watch && received.client.is_absolute();
+        let path = |dir: &&str| received.client.join(dir).into_os_string().into_string().ok();
         let watched: Vec<String> = ["teams", "tasks"].iter().filter(|_| watches).filter_map(path).collect();
         let broken = recorder.config_error_notice();
         // A compacted session continues, and the request is still active.
-        let notice = if call.starts_session() { recorder.untrusted_notice() } else { None };
+        let notice = if received.starts_session() { recorder.untrusted_notice() } else { None };
         (watches || broken.is_some() || notice.is_some())
             .then(|| Answer::begin(&watched, broken.as_deref(), notice.as_deref()))
     }
@@ -82,22 +82,22 @@ pub fn is_unapplied(code: Code) -> bool {
     matches!(code, Code::Untrusted | Code::TrustGone)
 }
 
-impl Attributed<'_> {
+impl Call<'_> {
     /// Warns the user once per session and file content, at the first judged event without another response. The model does not
     /// get the warning: only the user may trust the file.
     pub fn notify_trust_change(&mut self) {
-        let call = &self.call;
-        let starts = call.starts_session();
-        if !starts && !call.kind.is_judged() {
+        let received = &self.received;
+        let starts = received.starts_session();
+        if !starts && !received.kind.is_judged() {
             return;
         }
-        let Some((problem, hash)) = call.recorder.changed() else { return };
+        let Some((problem, hash)) = received.recorder.changed() else { return };
         if self.by.state.changed.as_ref() == Some(&hash) {
             return;
         }
         // At SessionStart, another message lists the disabled commands.
         if !starts {
-            if self.outcome.answer != Answer::allow() || call.payload.malformed.is_some() {
+            if self.outcome.answer != Answer::allow() || received.payload.malformed.is_some() {
                 return;
             }
             let path = escaped(&problem.path.display().to_string(), MAX_CHARS);
@@ -109,7 +109,7 @@ impl Attributed<'_> {
                 ),
             };
             self.outcome.answer = Answer::notify_user(&format!("teamkeep: {reason}"));
-            let verdict = failure::verdict(OnError::Allow, call.kind, failure::UNTRUSTED, reason);
+            let verdict = failure::verdict(OnError::Allow, received.kind, failure::UNTRUSTED, reason);
             self.record_verdict(&verdict, &self.log());
         }
         self.by.state.changed = Some(hash);
@@ -127,13 +127,13 @@ impl Recorder {
     }
 }
 
-impl Attributed<'_> {
+impl Call<'_> {
     /// Blocks a TeamDelete if something could not be archived. If the store itself fails, it stays blocked: the loss could not
     /// even be recorded. Files that a working store cannot archive block it `max-blocks` times, because it may be impossible to
     /// change them; the count starts again when fewer of them are left.
     pub fn block_unarchived_delete(&mut self) -> Option<Answer> {
-        let (call, found) = (&self.call, &self.found);
-        if !call.deletes {
+        let (received, found) = (&self.received, &self.found);
+        if !received.deletes {
             return None;
         }
         let team = self.by.resolved.team.as_ref();
@@ -153,15 +153,15 @@ impl Attributed<'_> {
         }
         let texts: Vec<&str> = problems.iter().map(|note| note.text.as_str()).collect();
         let why = texts.join("; ");
-        if call.recorder.config.archive.on_failure == OnFailure::Warn {
+        if received.recorder.config.archive.on_failure == OnFailure::Warn {
             let what = "TeamDelete is allowed although the team could not be archived";
             return Some(Answer::failed(format!("teamkeep: {what}: {why}")));
         }
         if store_works {
             let files = problems.iter().map(|note| note.files()).sum();
-            let before = call.before.refused.filter(|before| before.files <= files);
+            let before = received.before.refused.filter(|before| before.files <= files);
             let times = before.map_or(0, |before| before.times);
-            if times >= call.recorder.config.policy.max_blocks {
+            if times >= received.recorder.config.policy.max_blocks {
                 let lost = format!(
                     "TeamDelete is allowed after {times} blocks although not everything was archived: {why}"
                 );
@@ -172,7 +172,7 @@ impl Attributed<'_> {
             self.by.state.refused = Some(BlockedDeletes { times: times + 1, files });
         }
         let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
-        let paths = &call.recorder.paths;
+        let paths = &received.recorder.paths;
         let (store, config) = (paths.store.display(), paths.config.display());
         // One remedy helps only if the same limit is behind every problem.
         let limits = problems.iter().map(|note| note.limit());
