@@ -211,7 +211,7 @@ pub fn actor(call: &CallContext<'_>, team: Option<&Index>, name: Option<&str>) -
     if let Some(id) = call.payload.agent_id() {
         return by_agent(call, team, id);
     }
-    if let Some(actor) = by_transcript_text(call, team) {
+    if let Some(actor) = by_payload_names(call, team) {
         return (actor, "the payload names the actor");
     }
     if let Some(name) = name {
@@ -261,7 +261,7 @@ fn is_of_subagent(call: &CallContext<'_>, id: &str) -> bool {
 }
 
 /// An actor that the payload names. Before 2.1.69 this is the only evidence that distinguishes teammates.
-fn by_transcript_text(call: &CallContext<'_>, team: Option<&Index>) -> Option<Actor> {
+fn by_payload_names(call: &CallContext<'_>, team: Option<&Index>) -> Option<Actor> {
     let payload = call.payload;
     if let Some(name) = payload.text("teammate_name").filter(|name| !name.is_empty()) {
         return Some(named(name));

@@ -15,8 +15,8 @@ use crate::policy::{
 pub struct Evaluation {
     /// All verdicts, the decisive one first. Empty if no gate has a finding.
     pub verdicts: Vec<Verdict>,
-    /// The agents whose shutdown premature-shutdown does not block: they may approve it. A warning does not allow it. A
-    /// request that only a backtest blocks was sent nevertheless.
+    /// The agents whose shutdown premature-shutdown allows: they may approve it. A warning does not allow it. After a block, all
+    /// agents that it has findings about: only a backtest uses them, because there the request was sent nevertheless.
     #[serde(skip)]
     pub approved: Vec<String>,
     /// Why the policy failed, if it did; `on-error` decides what that means.
@@ -25,7 +25,7 @@ pub struct Evaluation {
     /// Why the former counts are lost, if they are.
     #[serde(skip)]
     pub damage: Option<String>,
-    /// Overrides that were used and are not in the log.
+    /// Overrides in force that are not in the log, if there are findings or a task is completed.
     #[serde(skip)]
     pub found: Option<FoundOverrides>,
 }
@@ -88,6 +88,8 @@ pub fn decide(
     mut is_paused: impl FnMut(&Finding) -> bool,
 ) -> Evaluation {
     let mut evaluation = Evaluation::default();
+    let shutdown =
+        |finding: &Finding| (finding.gate == Gate::PrematureShutdown).then(|| finding.about.clone());
     for finding in findings {
         let verdict = match is_paused(finding) {
             true => Verdict { decision: Decision::Allow, paused: true, ..finding.verdict() },
@@ -96,18 +98,15 @@ pub fn decide(
         if verdict.repeated && finding.once.is_some() {
             continue;
         }
-        let blocks = verdict.decision == Decision::Block;
+        let decision = verdict.decision;
         evaluation.verdicts.push(verdict);
-        if blocks {
+        if decision == Decision::Allow {
+            evaluation.approved.extend(shutdown(finding));
+        } else if decision == Decision::Block {
+            evaluation.approved = findings.iter().filter_map(shutdown).collect();
             break;
         }
     }
-    let is_allowed = |verdict: &Verdict| verdict.decision == Decision::Allow;
-    let blocks = evaluation.verdicts.last().is_some_and(|last| last.decision == Decision::Block);
-    let is_approved = |index: usize| blocks || evaluation.verdicts.get(index).is_some_and(is_allowed);
-    let of_shutdowns = findings.iter().enumerate().filter(|(_, one)| one.gate == Gate::PrematureShutdown);
-    let approved = of_shutdowns.filter(|(index, _)| is_approved(*index));
-    evaluation.approved = approved.map(|(_, finding)| finding.about.clone()).collect();
     evaluation.sort();
     evaluation
 }

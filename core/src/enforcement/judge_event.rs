@@ -97,7 +97,8 @@ impl PolicyRequest<'_> {
         findings.extend(checked);
         if index.is_none() && !findings.is_empty() {
             // The loop guard depends on the state of the work.
-            team = TeamState { ledger: team.ledger, ..self.team(self.index, until) };
+            index = self.index;
+            team = TeamState { ledger: team.ledger, ..self.team(index, until) };
         }
         let unread = team.unread + index.map_or(0, |_| self.left);
         if unread > 0 {

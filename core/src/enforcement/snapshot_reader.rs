@@ -9,11 +9,6 @@ use crate::policy::{TeamState, Unreadable};
 use crate::store::archive::{Archive, CapturedFile, Index, RunContents};
 use crate::sys::fs;
 
-/// With more files than this, several threads read them.
-const THREADED_FROM: usize = 1_000;
-/// Number of these threads.
-const THREADS: usize = 4;
-
 /// Where and until when a team's files are read.
 #[derive(Debug, Clone, Copy)]
 pub struct SnapshotReader<'a> {
@@ -30,7 +25,7 @@ pub struct SnapshotReader<'a> {
 type ListedFile<'a> = (&'a str, TeamFile<'a>, &'a CapturedFile);
 
 impl SnapshotReader<'_> {
-    /// Reads the state of a team, without a ledger and unreadable files. Task ids are those that the session sees, or else the
+    /// Reads the state of a team, without a ledger. Task ids are those that the session sees, or else the
     /// lead.
     pub fn team(&self, (team, session): (Option<&str>, Option<&str>), index: Option<&Index>) -> TeamState {
         let mut state = TeamState { name: team.map(str::to_owned), ..TeamState::default() };
@@ -47,36 +42,15 @@ impl SnapshotReader<'_> {
                 }
             }
         }
-        let is_late = || self.until.is_some_and(|until| Instant::now() >= until);
-        // The files in time, each with its content, or why it has none.
-        let read = |files: &[ListedFile<'_>]| -> Vec<(String, Result<FileContent, &'static str>)> {
-            let mut contents = self.archive.contents(&index.run);
-            let in_time = files.iter().take_while(|_| !is_late());
-            in_time.map(|file| (file.0.to_owned(), self.content(&mut contents, *file))).collect()
-        };
-        let contents = if files.len() > THREADED_FROM {
-            std::thread::scope(|scope| {
-                let parts = files.chunks(files.len().div_ceil(THREADS));
-                let start = |part| {
-                    let thread = std::thread::Builder::new().spawn_scoped(scope, move || read(part));
-                    thread.map_err(|_| part)
-                };
-                let threads: Vec<_> = parts.map(start).collect();
-                let read = threads.into_iter().map(|thread| match thread {
-                    Ok(thread) => thread.join().unwrap_or_default(),
-                    // A container can limit the number of threads.
-                    Err(part) => read(part),
-                });
-                read.flatten().collect()
-            })
-        } else {
-            read(&files)
-        };
-        state.unread = files.len() - contents.len();
-        for (path, content) in contents {
-            match content {
+        let mut contents = self.archive.contents(&index.run);
+        for (number, file) in files.iter().enumerate() {
+            if self.until.is_some_and(|until| Instant::now() >= until) {
+                state.unread = files.len() - number;
+                break;
+            }
+            match self.content(&mut contents, *file) {
                 Ok(content) => state.put_file(content),
-                Err(why) => state.unreadable.extend(Unreadable::of(&path, why, &lists)),
+                Err(why) => state.unreadable.extend(Unreadable::of(file.0, why, &lists)),
             }
         }
         state

@@ -33,6 +33,8 @@ impl Call<'_> {
         let in_team = self.by.resolved.member && self.by.run.is_some();
         let by_rule = Rules::of(&recorder.config.rule).apply_to(self.received.kind);
         let redirected = if in_team || by_rule { self.redirected() } else { None };
+        let warns_of_redirection =
+            redirected.as_ref().is_some_and(|verdict| verdict.decision == Decision::Warn);
         let (kind, payload) = (self.received.kind, &self.received.payload);
         let mut evaluation = Evaluation::default();
         let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
@@ -66,6 +68,8 @@ impl Call<'_> {
         if !is_blocked {
             self.record_verdicts(&evaluation);
         }
+        // A block hides the warning, so that it comes again.
+        self.by.state.redirected |= warns_of_redirection && self.outcome.answer.exit != BLOCK_EXIT_CODE;
     }
 
     fn ask_gates(&self) -> Evaluation {
@@ -206,7 +210,7 @@ fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
     match verdict.decision {
         Decision::Warn => Some(verdict.reason.clone()),
         Decision::Allow if verdict.escalated => {
-            // An idle event is reported to the user, other events to the agent.
+            // An idle event is reported to the user, and a tool call to the agent.
             let what = match kind {
                 Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").finish(),
                 _ => "this action".to_owned(),

@@ -1,5 +1,5 @@
 //! Records one hook call: [`Recorder::record`] has its steps in the order in which they happen, and [`Call`](call::Call) the facts
-//! known so far. After the answer, [`finish()`] and [`prune`] run in a process of their own.
+//! known so far. [`finish()`] and [`prune`] run in a process of their own, which lives on after the answer.
 
 mod append;
 mod attribute;

@@ -15,7 +15,7 @@ const MAX_REDIRECTED_CHARS: usize = 2 * MAX_CHARS;
 
 impl Call<'_> {
     /// The verdict if the call is redirected, as `on-error` defines it. A warning is shown once in a session.
-    pub(super) fn redirected(&mut self) -> Option<Verdict> {
+    pub(super) fn redirected(&self) -> Option<Verdict> {
         let (received, recorder) = (&self.received, self.received.recorder);
         if !recorder.config.organization.fixes_gates() || !received.kind.is_judged() {
             return None;
@@ -37,7 +37,6 @@ impl Call<'_> {
         verdict.repeated = self.by.state.redirected || self.found.store_failures().next().is_some();
         if on_error == OnError::Allow && !verdict.repeated {
             verdict.decision = Decision::Warn;
-            self.by.state.redirected = true;
         }
         Some(verdict)
     }

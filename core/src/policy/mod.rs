@@ -1,4 +1,4 @@
-//! Decides whether Claude Code may continue. Pure: policy, event and team state in, verdict out.
+//! Decides whether Claude Code may continue: findings from policy, event and team state, without any file.
 
 mod access;
 mod activity;

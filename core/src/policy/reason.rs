@@ -14,11 +14,9 @@ const MAX_TASKS: usize = 3;
 
 const BLOCKED: &str = "Blocked: ";
 const WARNING: &str = "Warning: ";
-/// The prefix of a block up to version 0.1.
-const OLD_BLOCKED: &str = "Refused: ";
 
 pub fn without_prefix(reason: &str) -> &str {
-    [BLOCKED, WARNING, OLD_BLOCKED].iter().find_map(|prefix| reason.strip_prefix(prefix)).unwrap_or(reason)
+    [BLOCKED, WARNING].iter().find_map(|prefix| reason.strip_prefix(prefix)).unwrap_or(reason)
 }
 
 /// A reason for people, by a gate or a rule with this name. The text of a gate becomes its first sentence, without the advice to
@@ -64,7 +62,7 @@ const BRIEF: [(&str, &str); 4] = [
     ("approving your shutdown", "approving its shutdown"),
     ("a shutdown request to ", "shutdown of "),
     (" who still owns ", " who owns "),
-    (" while you still own ", " while owning "),
+    (" while you own ", " while owning "),
 ];
 
 /// The id of a task at the start of a text as [`Reason::tasks`] writes it, and the text after it.
@@ -280,10 +278,10 @@ mod tests {
             short_reason("premature-shutdown", &reason.finish()),
             "shutdown of bob.x, who owns #2 and #3"
         );
-        let own = Reason::of(Mode::Block).then("going idle while you still own ").tasks(&[&odd]).then(".");
+        let own = Reason::of(Mode::Block).then("going idle while you own ").tasks(&[&odd]).then(".");
         assert_eq!(short_reason("idle-with-work", &own.finish()), "going idle while owning #3");
         let shown = [
-            ("Refused: no pushes\nask first", "no pushes"),
+            ("Blocked: no pushes\nask first", "no pushes"),
             (
                 "Warning: editing \"a. b\\\". c\", which bob changed. Read it again.",
                 "editing \"a. b\\\". c\", which bob changed",
