@@ -6,10 +6,10 @@ use std::path::Path;
 
 use teamkeep_core::attribution::version_in;
 use teamkeep_core::client::compat::delivers_answers;
-use teamkeep_core::config::{Policy, Price};
+use teamkeep_core::config::{Gate, Mode, Policy, Price};
 use teamkeep_core::enforcement::RunSpending;
 use teamkeep_core::model::event::Recorded;
-use teamkeep_core::policy::{Decision, RecordedVerdict, TeamState, Verdict, failure};
+use teamkeep_core::policy::{Decision, Finding, RecordedVerdict, TeamState, Verdict, failure};
 use teamkeep_core::spending::Spending;
 use teamkeep_core::store::archive::{Archive, Journal, RunRecord};
 use teamkeep_core::store::log::{Logs, Range, ReadErrors, Reader};
@@ -128,6 +128,18 @@ impl Record {
     /// The team's name, else the run's id.
     pub fn name(&self) -> &str {
         self.team.as_deref().unwrap_or(&self.run)
+    }
+
+    /// The findings of the gates for shared files at that time, as far as the policy has these gates. They depend on the files
+    /// and on git, which are not recorded.
+    pub fn findings(&self, recorded: &Recorded, policy: &Policy) -> Vec<Finding> {
+        let verdicts = self.verdicts.get(&recorded.id).into_iter().flatten();
+        let finding = |verdict: &Verdict| {
+            let gate = Gate::named(&verdict.gate).filter(|gate| gate.guards_files())?;
+            let mode = gate.mode(policy).filter(|mode| *mode != Mode::Off)?;
+            Some(Finding::new(gate, "recorded", mode.into(), recorded.actor.shown(), verdict.reason.clone()))
+        };
+        verdicts.filter_map(finding).collect()
     }
 
     /// Whether the event was blocked at that time.

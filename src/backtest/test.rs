@@ -6,7 +6,7 @@ use super::record::Record;
 use super::snapshot_cursor::SnapshotCursor;
 use teamkeep_core::client::payload::{Kind, Payload};
 use teamkeep_core::config::{Policy, Rule};
-use teamkeep_core::enforcement::{Evaluation, Findings, access, evaluate};
+use teamkeep_core::enforcement::{Evaluation, Findings, evaluate};
 use teamkeep_core::model::event::Recorded;
 use teamkeep_core::policy::gates::{budget, completion_check};
 use teamkeep_core::policy::{Case, Decision, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge};
@@ -110,8 +110,7 @@ impl<'a> Replay<'a> {
     /// One event: the result, and whether commands would have run.
     fn step(&mut self, recorded: &Recorded) -> (Evaluation, bool) {
         let payload = Payload::from_raw(&recorded.payload);
-        let access = access(self.policy, Kind::named(&recorded.event), &payload);
-        let event = Judged { access: access.as_ref(), ..judged(recorded, &payload) };
+        let event = judged(recorded, &payload);
         let team = &mut self.files.team;
         team.spending = match &self.record.spending {
             Some(spending) if budget::needs_spending(self.policy, &Case::new(event, team)) => {
@@ -123,10 +122,11 @@ impl<'a> Replay<'a> {
         if team.name.is_none() && !self.rules.apply_to(event.kind) {
             return (Evaluation::default(), false);
         }
-        let (findings, not_judged) = {
+        let (mut findings, not_judged) = {
             let case = Case::new(event, team);
             (judge(self.policy, self.rules, &case), !completion_check::due(self.policy, &case).is_empty())
         };
+        findings.extend(self.record.findings(recorded, self.policy));
         let counted = Findings { event: &event, findings: &findings, max_blocks: self.policy.max_blocks };
         let evaluation = evaluate(counted, team, &mut self.guard, |_| false);
         let blocked = self.record.was_blocked(recorded);

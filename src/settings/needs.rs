@@ -101,14 +101,15 @@ impl Needs {
     }
 
     fn add_gate(&mut self, gate: Gate) {
-        // A failed edit is taken back.
-        for event in [Kind::PreToolUse, Kind::PostToolUseFailure] {
-            self.add(event.name(), Tools::named(EDITING), None);
-        }
+        let edited = Kind::PostToolUse.name();
         if gate == Gate::EditCollision {
-            return self.add(Kind::PreToolUse.name(), Tools::named(&["Read"]), None);
+            self.add(Kind::PreToolUse.name(), Tools::named(EDITING), None);
+            self.add(edited, Tools::named(EDITING), None);
+            return self.add(edited, Tools::named(&["Read"]), None);
         }
-        for event in [Kind::PreToolUse, Kind::PostToolUse] {
+        self.add(edited, Tools::named(EDITING), None);
+        // A line that fails can have made a commit before.
+        for event in [Kind::PreToolUse, Kind::PostToolUse, Kind::PostToolUseFailure] {
             self.add(event.name(), Tools::named(&["Bash"]), Some(GIT_CONDITION));
         }
     }

@@ -66,7 +66,7 @@ impl GateStateStore {
     /// The counts with the history of files, for reading only; empty if they cannot be read.
     pub fn read(&self) -> GateState {
         let mut gate_state = self.read_with_damage().0;
-        gate_state.ledger.files = FileLog::of(&self.dir).read_all();
+        gate_state.ledger.files = FileLog::of(&self.dir).read();
         gate_state
     }
 

@@ -11,9 +11,9 @@ use super::evaluation::{Evaluation, Findings, decide, evaluate, uncounted};
 use super::file_log::FileLog;
 use super::gate_state::{GateState, GateStateStore, OpenGateState, is_busy_error};
 use super::overrides::{OverrideFile, Overrides};
+use super::resolve_access::access;
 use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
-use super::working_tree::Unchanged;
 use crate::client::payload::Kind;
 use crate::config::{Gate, Mode, Policy, Price};
 use crate::policy::failure::uncounted_decision;
@@ -66,10 +66,17 @@ impl PolicyRequest<'_> {
     /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block" or
     /// other calls hold the lock.
     pub fn judge(&self) -> Evaluation {
+        // Before the lock is taken, because git is asked.
+        let access = access(self.policy, &self.event, || FileLog::of(self.home).read());
+        let event = Judged { access: access.as_ref(), ..self.event };
+        PolicyRequest { event, ..*self }.judge_with_access()
+    }
+
+    fn judge_with_access(&self) -> Evaluation {
         // The first failure of the policy itself.
         let mut failed: Option<String> = None;
 
-        // Before the lock is taken, because other calls wait for it: files, checks and git.
+        // Before the lock is taken, because other calls wait for it: files and checks.
         let until = Instant::now().checked_add(READ_TIMEOUT);
         let mut index = self.index.filter(|_| needs_team_state(&self.event));
         let mut team = self.team(index, until);
@@ -79,12 +86,10 @@ impl PolicyRequest<'_> {
             None
         });
         let log = FileLog::of(self.home);
-        let unchanged = Unchanged::find(&self.event, &log);
 
         // The counts and the history of the team, locked from here on until they are saved.
         let OpenGateState { gate_state: GateState { ledger, mut guard, .. }, damage, saver } = self.open();
-        let mut files = log.read(self.event.access);
-        unchanged.settle(&mut files);
+        let files = self.event.access.map(|_| log.read()).unwrap_or_default();
         team.ledger = Ledger { files: files.clone(), ..ledger };
         team.spending = spent.map(|spent| spent.priced(self.prices, &team, None)).unwrap_or_default();
 
@@ -125,7 +130,7 @@ impl PolicyRequest<'_> {
             ledger.forget_texts();
         }
         if saver.is_locked()
-            && let Err(error) = log.append(&ledger.files.records_since(&files))
+            && let Err(error) = log.write(&files, &ledger.files)
         {
             failed.get_or_insert(error.to_string());
         }

@@ -4,6 +4,7 @@ mod completion;
 mod evaluation;
 mod file_log;
 mod gate_state;
+mod git_access;
 mod judge_event;
 mod overrides;
 mod resolve_access;
@@ -11,7 +12,6 @@ mod snapshot_reader;
 mod spending;
 mod spent_log;
 mod transcript_tail;
-mod working_tree;
 
 pub use evaluation::{Evaluation, Findings, VERDICT, decide, evaluate, line};
 pub use gate_state::{GateState, GateStateStore, run_of_session};

@@ -1,81 +1,96 @@
-//! Resolves the files that a tool call uses: their paths without links, the git working trees that
-//! they are in, and the paths of git commands in Bash.
+//! The facts about a tool call that the gates for shared files need: the state of the file that it uses, or the losses of a
+//! command line as git shows them.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
+use serde_json::Value;
+
+use super::git_access;
 use crate::client::payload::{Kind, Payload};
 use crate::config::Policy;
 use crate::model::Tool;
-use crate::policy::{Access, GitCall, GitCommand, GitCommands, PathArgument, Paths, Place};
+use crate::policy::{Access, Edit, FileHistory, FileState, GitAccess, GitCommands, Judged};
 use crate::sys::fs;
 
 /// Maximum length of a path in bytes. Longer ones are not followed.
 const MAX_PATH_BYTES: usize = 1_024;
+/// Maximum size of a file whose content is compared. Larger ones are compared by size and time.
+const MAX_FILE_BYTES: u64 = 4 << 20;
+/// Maximum number of lines in a reason.
+const MAX_LINES: usize = 3;
 
-/// The files that the tool call of an event uses. `None` if no gate of the policy needs it, or if it cannot be known.
-pub fn access(policy: &Policy, kind: Kind, payload: &Payload) -> Option<Access> {
-    let has_call = kind.is_before_tool()
-        || matches!(kind, Kind::PostToolUse | Kind::PostToolUseFailure | Kind::PermissionDenied);
-    let tool = payload.tool().filter(|_| has_call && policy.guards_files())?;
-    let directory = || payload.text("cwd").map(Path::new).filter(|cwd| cwd.is_absolute());
-    let place = || {
-        let input = payload.tool_input();
-        let path = ["file_path", "notebook_path"].into_iter().find_map(|key| input.get(key)?.as_str())?;
-        place(directory(), path)
-    };
-    match tool {
-        Tool::Read => place().map(Access::Reads),
-        Tool::Edit => place().map(Access::Changes),
-        Tool::Bash => {
-            let line = payload.tool_input().get("command")?.as_str()?;
-            let found = GitCommands::parse(line, directory()?);
-            let calls = found.commands.iter().filter_map(git_call).collect();
-            Some(Access::Git { calls, is_complete: found.is_complete })
+/// The facts about the tool call of an event. `None` if no gate of the policy needs it, or if it cannot be known. The history of files
+/// is read only then.
+pub fn access(policy: &Policy, event: &Judged<'_>, files: impl Fn() -> FileHistory) -> Option<Access> {
+    let tool = event.payload.tool().filter(|_| policy.guards_files())?;
+    let directory = event.payload.text("cwd").map(Path::new).filter(|cwd| cwd.is_absolute());
+    let before = event.kind.is_before_tool();
+    match (tool, event.kind) {
+        (Tool::Edit, Kind::PreToolUse) => edit(event, directory).map(Access::Edit),
+        (Tool::Edit | Tool::Read, Kind::PostToolUse) => {
+            let path = path(event.payload, directory)?;
+            let state = state(&path).map(|(state, _)| state);
+            Some(Access::Used { path: text(path)?, state, is_change: tool == Tool::Edit })
+        }
+        (Tool::Bash, kind) if before || matches!(kind, Kind::PostToolUse | Kind::PostToolUseFailure) => {
+            let line = event.payload.tool_input().get("command")?.as_str()?;
+            let line = GitCommands::parse(line, directory?);
+            if line.commands.is_empty() {
+                return Some(Access::Git(GitAccess {
+                    is_complete: line.is_complete,
+                    ..GitAccess::default()
+                }));
+            }
+            let git = if before { git_access::before } else { git_access::after };
+            Some(Access::Git(git(event, &line, &files())))
         }
         _ => None,
     }
 }
 
-/// The command with its paths resolved; `None` outside of a working tree. A directory that does not exist yet can become
-/// another one.
-fn git_call(command: &GitCommand) -> Option<GitCall> {
-    let directory = resolved(&command.directory).filter(|directory| directory.is_dir())?;
-    let root = root(&directory)?;
-    let resolve = |path: &PathArgument| match path {
-        PathArgument::Top => root.to_str().map(str::to_owned),
-        // A glob is kept: only the directories before it are resolved.
-        PathArgument::Below(path) => resolved(&directory.join(path))?.into_os_string().into_string().ok(),
-    };
-    let paths = |all: &Vec<PathArgument>| Paths(all.iter().filter_map(resolve).collect());
-    let effects = command.effects.iter().map(|effect| effect.with_paths(paths));
-    Some(GitCall { root: root.to_str()?.to_owned(), name: command.name, effects: effects.collect() })
+fn edit(event: &Judged<'_>, directory: Option<&Path>) -> Option<Edit> {
+    let path = path(event.payload, directory)?;
+    let (present, content) =
+        state(&path).map_or((None, Vec::new()), |(state, content)| (Some(state), content));
+    let path = text(path)?;
+    let input = event.payload.tool_input();
+    let content = String::from_utf8_lossy(&content);
+    let new = input.get("content").and_then(Value::as_str);
+    let is_whole = input.get("old_string").is_none() && input.get("edits").is_none();
+    let lost = new.map(|new| lost_lines(&content, new)).unwrap_or_default();
+    Some(Edit { path, present, is_whole, lost })
 }
 
-/// The place of a file, which need not exist.
-fn place(directory: Option<&Path>, path: &str) -> Option<Place> {
+/// The first lines of a content that another one does not have.
+fn lost_lines(content: &str, new: &str) -> Vec<String> {
+    let kept: HashSet<&str> = new.lines().map(str::trim).collect();
+    let lost = content.lines().map(str::trim).filter(|line| !line.is_empty() && !kept.contains(line));
+    lost.take(MAX_LINES).map(str::to_owned).collect()
+}
+
+/// The state and the content of a regular file.
+fn state(path: &Path) -> Option<(FileState, Vec<u8>)> {
+    let metadata = path.symlink_metadata().ok().filter(|metadata| metadata.is_file())?;
+    let time = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos();
+    let (size, time) = (metadata.len(), i64::try_from(time).unwrap_or_default());
+    let content = fs::read_regular(path, MAX_FILE_BYTES).ok().map(|(content, _)| content);
+    let hash = content.as_ref().map(|content| blake3::hash(content).to_hex()[..32].to_owned());
+    Some((FileState { size, time, hash: hash.unwrap_or_default() }, content.unwrap_or_default()))
+}
+
+/// The file that a call uses, which need not exist, with all links resolved.
+fn path(payload: &Payload, directory: Option<&Path>) -> Option<PathBuf> {
+    let input = payload.tool_input();
+    let path = ["file_path", "notebook_path"].into_iter().find_map(|key| input.get(key)?.as_str())?;
     if path.is_empty() || path.len() > MAX_PATH_BYTES || path.contains('\0') {
         return None;
     }
     let path = Path::new(path);
-    let path = if path.is_absolute() { path.to_owned() } else { directory?.join(path) };
-    let path = resolved(&path)?;
-    let is_new = path.symlink_metadata().is_err();
-    let root_len = path.parent().and_then(root).map_or(0, |root| root.as_os_str().len());
-    let path = path.into_os_string().into_string().ok().filter(|path| path.len() <= MAX_PATH_BYTES)?;
-    Some(Place { path, root_len, is_new })
+    fs::resolved(&if path.is_absolute() { path.to_owned() } else { directory?.join(path) })
 }
 
-/// The path with all links resolved as far as it exists; the rest is only made plain.
-fn resolved(path: &Path) -> Option<PathBuf> {
-    let plain = fs::plain(path);
-    let existing = plain.ancestors().find_map(|start| Some((start, start.canonicalize().ok()?)));
-    let (start, resolved) = existing?;
-    let rest = plain.strip_prefix(start).ok()?;
-    // `join` would end an empty rest with a slash.
-    Some(if rest.as_os_str().is_empty() { resolved } else { resolved.join(rest) })
-}
-
-/// The root of the git working tree around a directory. A worktree and a submodule have a file `.git`.
-fn root(directory: &Path) -> Option<&Path> {
-    directory.ancestors().find(|one| one.join(".git").symlink_metadata().is_ok())
+fn text(path: PathBuf) -> Option<String> {
+    path.into_os_string().into_string().ok().filter(|path| path.len() <= MAX_PATH_BYTES)
 }

@@ -78,7 +78,6 @@ impl Call<'_> {
         let of_team = |subject: &CaptureScope| subject.team() == team;
         let own = self.found.store_failures().filter(|failure| failure.subject.as_ref().is_some_and(of_team));
         let problems: Vec<&str> = own.map(|failure| failure.note.text.as_str()).collect();
-        let access = enforcement::access(&recorder.config.policy, received.kind, &received.payload);
         let log = self.log();
         let request = PolicyRequest {
             archive: &received.archive,
@@ -94,7 +93,7 @@ impl Call<'_> {
                 kind: received.kind,
                 actor: &by.actor,
                 payload: &received.payload,
-                access: access.as_ref(),
+                access: None,
             },
             run: by.run.as_deref(),
             team: team.map(|team| team.as_str()),

@@ -1,73 +1,68 @@
-//! The files that a tool call uses. They are resolved before the policy judges the call, because gates do not read the disk.
+//! The facts about a tool call that the gates for shared files need. They are collected before the policy judges the call,
+//! because gates read no disk and run no git.
 
-use super::git::GitEffect;
-use crate::config::pattern::{is_plain, matches};
+use super::file_history::{FileState, GitCall};
 
-/// The use of files by a tool call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Access {
-    Reads(Place),
-    Changes(Place),
-    Git {
-        calls: Vec<GitCall>,
-        /// Whether every part of the command line is understood.
-        is_complete: bool,
+    /// A tool has read or changed a file, which now has this state.
+    Used {
+        path: String,
+        state: Option<FileState>,
+        is_change: bool,
     },
+    Edit(Edit),
+    Git(GitAccess),
 }
 
-/// A file, and the git working tree that it is in. Two worktrees of a repository are different places.
+/// A file that a tool is about to change. Its path is absolute, with all links resolved.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
-    /// Its absolute path with all links resolved.
+pub struct Edit {
     pub path: String,
-    /// Length of the root of the working tree at the start of the path, in bytes; 0 outside of one.
-    pub root_len: usize,
-    /// Whether it does not exist.
-    pub is_new: bool,
+    /// The file now; `None` if it does not exist.
+    pub present: Option<FileState>,
+    /// Whether the call replaces the whole file or a cell of a notebook, not only a text in it.
+    pub is_whole: bool,
+    /// Lines of the file that the new content does not have.
+    pub lost: Vec<String>,
 }
 
-/// A git command with an effect, in a working tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GitCall {
-    pub root: String,
-    /// Its subcommand and the decisive option: `reset --hard`.
-    pub name: &'static str,
-    pub effects: Vec<GitEffect<Paths>>,
-}
-
-/// Absolute paths of files, of directories with everything in them, or globs for them.
+/// The effects of the git commands in a line of Bash.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Paths(pub Vec<String>);
-
-impl Place {
-    /// The path below the root of the working tree.
-    pub fn shown(&self) -> &str {
-        below_root(&self.path, self.root_len)
-    }
+pub struct GitAccess {
+    /// The losses if it runs, as git shows them.
+    pub losses: Vec<GitLoss>,
+    /// Whether every part of the line is judged.
+    pub is_complete: bool,
+    /// Before a call that can make commits: the state of git.
+    pub before: Option<GitCall>,
+    /// After such a call: its commits and stash entries.
+    pub made: Vec<String>,
+    /// After a call: the files of agents that git no longer shows as changed, and those that it does.
+    pub settled: Vec<String>,
+    pub shown: Vec<String>,
 }
 
-/// The path below the root of its working tree.
-pub(super) fn below_root(path: &str, root_len: usize) -> &str {
-    path.get(root_len..).unwrap_or(path).trim_start_matches('/')
+/// A loss of recorded work by a git command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitLoss {
+    /// Its subcommand and the decisive option: `reset --hard`.
+    pub command: &'static str,
+    /// The root of the working tree.
+    pub root: String,
+    pub what: Lost,
 }
 
-impl Paths {
-    /// Whether a file is one of these, or below one.
-    pub fn cover(&self, file: &str) -> bool {
-        let is_glob_of =
-            |path: &str| !is_plain(path) && (matches(path, file) || matches(&format!("{path}/*"), file));
-        // As in git, `app/[id]` is that directory, too.
-        let covers = |path: &String| is_below(file, path) || file == path || is_glob_of(path);
-        self.0.iter().any(covers)
-    }
-
-    /// Whether a file is covered although it is not named.
-    pub fn sweep(&self, file: &str) -> bool {
-        self.cover(file) && !self.0.iter().any(|path| path == file)
-    }
-}
-
-fn is_below(file: &str, directory: &str) -> bool {
-    let rest = file.strip_prefix(directory);
-    rest.is_some_and(|rest| rest.starts_with('/') || (directory.ends_with('/') && !rest.is_empty()))
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lost {
+    /// Uncommitted changes of these files are lost.
+    Changes(Vec<String>),
+    /// Uncommitted changes of these files, which are not named, are added or committed.
+    Adds(Vec<String>),
+    /// These commits are replaced or removed.
+    Commits(Vec<String>),
+    /// These entries of the stash are removed.
+    Stash(Vec<String>),
+    /// The working tree with this root is put on another branch, or removed, with changes of these files.
+    Tree(String, Vec<String>),
 }

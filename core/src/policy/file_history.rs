@@ -1,193 +1,192 @@
-//! Which agent of a team read and changed which file: the history that the gates for shared files need.
+//! Which agent of a team last saw and changed which file, and who made which commit and stash entry. The gates for shared
+//! files compare it with the files and with git.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{fits, forget_oldest, mark};
-use super::{Access, Judged, Ledger};
+use super::{Access, GitAccess, Judged, Ledger};
 use crate::client::payload::Kind;
 use crate::model::event::{ActorKind, LEAD};
 use crate::sys::clock::Timestamp;
 
-/// Maximum number of files. Files that were only read make room first, the oldest first.
+/// Maximum number of files, of commits and stash entries, and of calls at a time. The oldest make room first.
 const MAX_FILES: usize = 256;
+const MAX_MADE: usize = 512;
+const MAX_CALLS: usize = 16;
 /// Maximum number of agents for each file.
-pub(super) const MAX_AGENTS: usize = 16;
+const MAX_AGENTS: usize = 16;
 
-/// The uses of files, by their path. Each order is the number of a tool call that used files.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FileHistory {
-    /// The number of the last call.
-    pub order: u64,
-    pub(super) files: BTreeMap<String, FileUse>,
-    /// The last commit of each agent, by the root of the working tree.
-    pub(super) commits: BTreeMap<String, BTreeMap<String, Commit>>,
-}
-
-/// The uses of one file by the agents.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct FileUse {
-    /// Length of the root of its working tree, if an agent changed it.
-    pub root_len: usize,
-    /// Whether an agent of the team created it.
-    pub is_new: bool,
-    pub reads: BTreeMap<String, u64>,
-    pub changes: BTreeMap<String, Change>,
-}
-
-/// The last change of a file by one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Change {
-    pub order: u64,
-    pub at: Timestamp,
-    /// The [`mark`] of its tool call.
-    call: String,
-    /// The order and the time of the change before this one, which counts again if the call fails.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    before: Option<(u64, Timestamp)>,
-    /// The order of the change that was last added to the index.
-    #[serde(skip_serializing_if = "is_zero")]
-    staged: u64,
-    /// The order of the change that was last committed or discarded.
-    #[serde(skip_serializing_if = "is_zero")]
-    settled: u64,
+pub struct FileHistory {
+    /// The uses of each file by its path, by agent.
+    files: BTreeMap<String, BTreeMap<String, FileUse>>,
+    /// The agents that made commits and stash entries.
+    made: BTreeMap<String, Made>,
+    /// Calls of Bash that can make commits and have not returned, by their [`mark`].
+    calls: BTreeMap<String, GitCall>,
 }
 
-/// The last commit of one agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The last use of a file by an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Commit {
-    pub order: u64,
+pub struct FileUse {
     pub at: Timestamp,
+    /// The file when the agent last read or wrote it; `None` if it cannot be read.
+    pub seen: Option<FileState>,
+    /// When the agent last changed it.
+    pub changed: Option<Timestamp>,
+    /// Whether git may still show that change: it is neither committed nor gone.
+    pub is_open: bool,
 }
 
-fn is_zero(order: &u64) -> bool {
-    *order == 0
+/// The state of a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileState {
+    pub size: u64,
+    /// Its modification time in nanoseconds.
+    pub time: i64,
+    /// Of its content; empty for a file that is too large to be read.
+    pub hash: String,
 }
 
-impl Change {
-    pub fn stage(&mut self) {
-        self.staged = self.order;
-    }
-
-    /// It was committed or discarded.
-    pub fn settle(&mut self) {
-        self.settled = self.order;
-    }
-
-    /// Whether it is in the index.
-    pub fn is_staged(&self) -> bool {
-        self.staged >= self.order
-    }
-
-    pub fn is_settled(&self) -> bool {
-        self.settled >= self.order
-    }
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Made {
+    by: String,
+    at: Timestamp,
 }
 
-/// A change by another agent that an agent has not seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct UnseenChange<'a> {
-    pub by: &'a str,
-    pub at: Timestamp,
-    /// Whether the agent saw the file before that change. If not, it may never have looked at it.
-    pub seen_before: bool,
+/// The state of git before a call that can make commits.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GitCall {
+    /// The time in seconds by the clock of the system, which git uses.
+    pub since: i64,
+    /// The commits and the stash entries that are there.
+    pub tops: BTreeSet<String>,
+}
+
+impl FileState {
+    /// Whether it is the same content.
+    pub fn is_same(&self, other: &FileState) -> bool {
+        self == other || (self.size == other.size && self.hash == other.hash && !self.hash.is_empty())
+    }
 }
 
 impl FileHistory {
-    /// Adds a tool call of an agent. It counts as done when it starts, because two edits can start before either
-    /// returns; a failed one is taken back.
-    fn observe(&mut self, event: &Judged<'_>, access: &Access, (agent, order): (String, u64)) {
+    /// The last use of a file by an agent.
+    pub fn of(&self, path: &str, agent: &str) -> Option<&FileUse> {
+        self.files.get(path)?.get(agent)
+    }
+
+    /// The last other agent that changed a file after a moment, and when.
+    pub fn changed_by(&self, path: &str, agent: &str, after: Option<Timestamp>) -> Option<(&str, Timestamp)> {
+        let others = self.files.get(path)?.iter().filter(|(by, _)| *by != agent);
+        let changed = others.filter_map(|(by, used)| Some((by.as_str(), used.changed?)));
+        changed.filter(|(_, at)| Some(*at) >= after).max_by_key(|(_, at)| *at)
+    }
+
+    /// The other agents with uncommitted changes of one of these files, as far as git shows the files as changed.
+    pub fn editors<'a>(&'a self, paths: &[String], agent: &str) -> BTreeSet<&'a str> {
+        let uses = paths.iter().filter_map(|path| self.files.get(path)).flatten();
+        uses.filter(|(by, used)| *by != agent && used.is_open).map(|(by, _)| by.as_str()).collect()
+    }
+
+    /// The files in a directory that agents changed.
+    pub fn changed_files(&self, root: &str) -> BTreeSet<&str> {
+        let is_changed = |uses: &BTreeMap<String, FileUse>| uses.values().any(|used| used.changed.is_some());
+        let files = self.files.iter().filter(|(path, uses)| is_below(path, root) && is_changed(uses));
+        files.map(|(path, _)| path.as_str()).collect()
+    }
+
+    /// The files in a directory with changes that may not be committed, of other agents.
+    pub fn open_files(&self, root: &str, agent: &str) -> BTreeSet<&str> {
+        let is_open = |(by, used): (&String, &FileUse)| by != agent && used.is_open;
+        let files = self.files.iter().filter(|(path, uses)| is_below(path, root) && uses.iter().any(is_open));
+        files.map(|(path, _)| path.as_str()).collect()
+    }
+
+    /// The other agents that used files in a directory.
+    pub fn users(&self, root: &str, agent: &str) -> BTreeSet<&str> {
+        let uses =
+            self.files.iter().filter(|(path, _)| is_below(path, root)).flat_map(|(_, uses)| uses.keys());
+        uses.map(String::as_str).filter(|by| *by != agent).collect()
+    }
+
+    /// The agent that made a commit or a stash entry.
+    pub fn maker(&self, made: &str) -> Option<&str> {
+        self.made.get(made).map(|made| made.by.as_str())
+    }
+
+    /// Whether commits or stash entries of another agent are known.
+    pub fn has_makers(&self, agent: &str) -> bool {
+        self.made.values().any(|made| made.by != agent)
+    }
+
+    /// The state of git before a call.
+    pub fn call(&self, id: &str) -> Option<&GitCall> {
+        self.calls.get(&mark(id))
+    }
+
+    fn use_file(&mut self, path: &str, agent: &str, used: FileUse) {
+        let uses = self.files.entry(path.to_owned()).or_default();
+        let before = uses.remove(agent).unwrap_or_default();
+        let changed = used.changed.or(before.changed);
+        uses.insert(agent.to_owned(), FileUse { changed, is_open: used.is_open || before.is_open, ..used });
+        forget_oldest(uses, MAX_AGENTS, |used| (used.is_open, used.at));
+        let age = |uses: &BTreeMap<String, FileUse>| {
+            (uses.values().any(|used| used.is_open), uses.values().map(|used| used.at).max())
+        };
+        forget_oldest(&mut self.files, MAX_FILES, age);
+    }
+
+    fn observe_git(&mut self, event: &Judged<'_>, git: &GitAccess, agent: &str) {
         let call = event.payload.tool_use_id().map(mark).unwrap_or_default();
-        match (event.kind, access) {
-            (Kind::PreToolUse | Kind::PostToolUse, Access::Reads(place)) => {
-                let file = self.file(&place.path);
-                file.reads.insert(agent, order);
-                forget_oldest(&mut file.reads, MAX_AGENTS, |order| *order);
-            }
-            (Kind::PreToolUse | Kind::PostToolUse, Access::Changes(place)) => {
-                let file = self.file(&place.path);
-                file.root_len = place.root_len;
-                file.is_new |= place.is_new;
-                let last = file.changes.entry(agent).or_default();
-                if last.call != call || call.is_empty() {
-                    last.before = Some((last.order, last.at)).filter(|(order, _)| *order > 0);
-                }
-                (last.order, last.at, last.call) = (order, event.at, call);
-                forget_oldest(&mut file.changes, MAX_AGENTS, |change| change.order);
-            }
-            (_, Access::Changes(place)) => {
-                if let Some(file) = self.files.get_mut(&place.path) {
-                    file.take_back(&agent, &call);
-                }
-            }
-            // No hook runs after a line of a skill.
-            (Kind::PostToolUse | Kind::PreSkillShellCommand, Access::Git { calls, .. }) => {
-                calls.iter().for_each(|call| self.observe_git(call, &agent, (order, event.at)));
-            }
-            (_, Access::Reads(_) | Access::Git { .. }) => {}
+        if let Some(before) = &git.before {
+            self.calls.insert(call, before.clone());
+            forget_oldest(&mut self.calls, MAX_CALLS, |call| call.since);
+        } else if event.kind != Kind::PreToolUse {
+            self.calls.remove(&call);
         }
-    }
-
-    /// The entry of a file, after making room for it.
-    pub(super) fn file(&mut self, path: &str) -> &mut FileUse {
-        if !self.files.contains_key(path) {
-            self.keep(MAX_FILES - 1);
+        // Another agent's call that ran at the same time may have ended first.
+        for made in &git.made {
+            let by = || Made { by: agent.to_owned(), at: event.at };
+            self.made.entry(made.clone()).or_insert_with(by);
         }
-        self.files.entry(path.to_owned()).or_default()
-    }
-
-    /// Drops the oldest entries until this many are left; those that were only read first.
-    pub fn keep(&mut self, most: usize) {
-        forget_oldest(&mut self.files, most, |file| (!file.changes.is_empty(), file.last_use()));
-    }
-
-    /// The number of files.
-    pub fn count(&self) -> usize {
-        self.files.len()
-    }
-
-    /// The last change of a file by each other agent, if this agent has neither read nor changed the file since; the newest
-    /// first.
-    pub fn unseen_changes(&self, path: &str, agent: &str) -> Vec<UnseenChange<'_>> {
-        let Some(file) = self.files.get(path) else { return Vec::new() };
-        let own = file.changes.get(agent).map(|change| change.order);
-        let seen = file.reads.get(agent).copied().max(own);
-        let others = file.changes.iter().filter(|(by, _)| *by != agent);
-        let mut unseen: Vec<_> = others.filter(|(_, change)| seen < Some(change.order)).collect();
-        unseen.sort_by_key(|(_, change)| std::cmp::Reverse(change.order));
-        let seen_before = seen.is_some();
-        unseen.into_iter().map(|(by, change)| UnseenChange { by, at: change.at, seen_before }).collect()
+        forget_oldest(&mut self.made, MAX_MADE, |made| made.at);
+        for path in &git.settled {
+            self.files.get_mut(path).into_iter().flatten().for_each(|(_, used)| used.is_open = false);
+        }
+        // A stash entry or a commit that the call took back is a change of its agent again.
+        for path in &git.shown {
+            if let Some(uses) = self.files.get_mut(path)
+                && uses.values().all(|used| !used.is_open)
+                && let Some(used) = uses.get_mut(agent)
+            {
+                used.is_open = used.changed.is_some();
+            }
+        }
     }
 }
 
-impl FileUse {
-    fn last_use(&self) -> u64 {
-        let changes = self.changes.values().map(|change| change.order);
-        self.reads.values().copied().chain(changes).max().unwrap_or_default()
-    }
-
-    /// Takes back the change of a call that failed or was denied.
-    fn take_back(&mut self, agent: &str, call: &str) {
-        let Some(change) = self.changes.get_mut(agent).filter(|change| change.call == call) else { return };
-        match change.before.take() {
-            Some((order, at)) => (change.order, change.at, change.call) = (order, at, String::new()),
-            None => drop(self.changes.remove(agent)),
-        }
-    }
+/// Whether a path is in a directory.
+pub fn is_below(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/') || directory.ends_with('/'))
 }
 
 impl Ledger {
-    /// The agent under which an event's uses are recorded. Plain subagents share their roles, so theirs has the id. `None` for
-    /// an unknown actor, as in tool calls of teammates before 2.1.69.
+    /// The agent under which an event's uses are recorded: of a subagent the agent that started it, if that is known. `None`
+    /// for an unknown actor, as in tool calls of teammates before 2.1.69.
     pub fn agent(&self, event: &Judged<'_>) -> Option<String> {
         let actor = event.actor;
         let agent = match actor.kind {
             ActorKind::Lead => LEAD.to_owned(),
             ActorKind::Teammate => actor.name.clone()?,
-            ActorKind::Subagent => format!("{} ({})", actor.shown(), actor.id.as_deref()?),
+            ActorKind::Subagent => {
+                let id = actor.id.as_deref()?;
+                self.starters.get(id).cloned().unwrap_or_else(|| format!("{} ({id})", actor.shown()))
+            }
             ActorKind::Unknown if self.names_agents && event.is_nameless() => LEAD.to_owned(),
             ActorKind::Helper | ActorKind::Unknown => return None,
         };
@@ -196,14 +195,15 @@ impl Ledger {
 
     /// Adds a tool call that was not blocked.
     pub(super) fn observe_access(&mut self, event: &Judged<'_>, access: &Access) {
-        // A git command changes nothing before it has run. No hook runs after a line of a skill.
-        let has_run = matches!(event.kind, Kind::PostToolUse | Kind::PreSkillShellCommand)
-            || !matches!(access, Access::Git { .. });
-        if let Some(agent) = self.agent(event).filter(|_| has_run) {
-            // A damaged record can have any number.
-            self.files.order = self.files.order.saturating_add(1);
-            let order = self.files.order;
-            self.files.observe(event, access, (agent, order));
+        let Some(agent) = self.agent(event) else { return };
+        match access {
+            Access::Used { path, state, is_change } => {
+                let changed = is_change.then_some(event.at);
+                let used = FileUse { at: event.at, seen: state.clone(), changed, is_open: *is_change };
+                self.files.use_file(path, &agent, used);
+            }
+            Access::Edit(_) => {}
+            Access::Git(git) => self.files.observe_git(event, git, &agent),
         }
     }
 }

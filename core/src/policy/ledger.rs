@@ -47,7 +47,10 @@ pub struct Ledger {
     /// When agents had tasks in progress, if a limit per task needs it.
     #[serde(skip_serializing_if = "TaskTimes::is_empty")]
     pub task_times: TaskTimes,
-    /// Which agent read and changed which file. It is stored on its own, because most events do not need it.
+    /// The agents that started plain subagents, by the id of the subagent.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub starters: BTreeMap<String, String>,
+    /// Which agent changed which file and made which commit. It is stored on its own, because most events do not need it.
     #[serde(skip)]
     pub files: FileHistory,
 }
@@ -135,6 +138,9 @@ pub struct PendingToolCall {
     /// The teammate that it spawns, and the start time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawns: Option<(String, Timestamp)>,
+    /// The agent that starts a plain subagent with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub starter: Option<String>,
 }
 
 /// Maximum length in bytes of a stored name or id. Real ones are shorter.
@@ -148,7 +154,7 @@ const MAX_BACKGROUND: usize = 256;
 const MAX_AGENT_IDS: usize = 1_024;
 
 /// A short hash, so that the ledger does not store the text.
-pub(in crate::policy) fn mark(words: &str) -> String {
+pub fn mark(words: &str) -> String {
     blake3::hash(words.as_bytes()).to_hex()[..16].to_owned()
 }
 

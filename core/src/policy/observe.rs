@@ -1,5 +1,7 @@
 //! Folds events into the ledger, one after the other. A hook call and a backtest do it in the same way.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::ledger::{Answer, PendingToolCall, fits, mark, note_last};
@@ -14,6 +16,8 @@ use crate::model::{TaskStatus, Tool};
 const MAX_LEFT: usize = 256;
 /// Maximum number of tool calls that have not returned. A failed or denied call has no PostToolUse.
 const MAX_PENDING: usize = 256;
+/// Maximum number of plain subagents.
+const MAX_STARTERS: usize = 256;
 
 impl Ledger {
     /// Adds an event that was not blocked.
@@ -36,6 +40,7 @@ impl Ledger {
                 if let Some(name) = teammate {
                     self.begin_turn(name);
                 }
+                self.note_starter(event);
             }
             Kind::PostToolUseFailure | Kind::PermissionDenied => self.fail_call(event),
             Kind::SubagentStop | Kind::Stop => {
@@ -131,7 +136,9 @@ impl Ledger {
             .filter(|name| tool == Some(Tool::Agent) && !name.is_empty() && fits(name))
             .map(|name| (name.to_owned(), event.at));
         let by = caller(event).map(str::to_owned);
-        let call = PendingToolCall { order: self.next(), by, spawns };
+        let is_plain = tool == Some(Tool::Agent) && spawns.is_none();
+        let starter = if is_plain { self.agent(event) } else { None };
+        let call = PendingToolCall { order: self.next(), by, spawns, starter };
         self.pending.insert(id.to_owned(), call);
         if tool == Some(Tool::TaskUpdate)
             && let Some(update) = TaskUpdate::of(payload.tool_input(), &Value::Null)
@@ -205,9 +212,34 @@ impl Ledger {
             Some(Tool::Agent) => {
                 if let Some(spawn) = Spawn::of(event.payload).filter(|spawn| fits(&spawn.name)) {
                     self.note_spawn(event, &spawn, at);
+                } else if let Some(id) = response.get("agentId").and_then(Value::as_str)
+                    && let Some(agent) = self.agent(event)
+                {
+                    self.add_starter(id, agent);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// A plain subagent starts. Its start does not name the agent that started it: that is the only one with an open call.
+    fn note_starter(&mut self, event: &Judged<'_>) {
+        let Some(id) = event.payload.agent_id().filter(|_| event.actor.kind == ActorKind::Subagent) else {
+            return;
+        };
+        let starters: BTreeSet<&String> =
+            self.pending.values().filter_map(|call| call.starter.as_ref()).collect();
+        if let (Some(starter), 1) = (starters.first(), starters.len()) {
+            self.add_starter(id, (*starter).clone());
+        }
+    }
+
+    fn add_starter(&mut self, id: &str, agent: String) {
+        if fits(id) && !self.starters.contains_key(id) {
+            if self.starters.len() >= MAX_STARTERS {
+                self.starters.pop_first();
+            }
+            self.starters.insert(id.to_owned(), agent);
         }
     }
 

@@ -8,6 +8,7 @@ use crate::sys::unicode::is_unsafe;
 
 const MAX_CHARS: usize = 600;
 const MAX_QUOTED_CHARS: usize = 60;
+const MAX_PATH_CHARS: usize = 160;
 const MAX_ANSWER_CHARS: usize = 200;
 const MAX_NAMES: usize = 10;
 const MAX_TASKS: usize = 3;
@@ -135,11 +136,10 @@ impl Reason {
     #[must_use]
     pub fn path(self, path: &str) -> Reason {
         // One for the mark, and `escaped` shortens a text of the maximum length.
-        let surplus = path.chars().count().saturating_sub(MAX_QUOTED_CHARS - 2);
-        match surplus {
-            0 => self.quote(path),
-            _ => self.quote(&std::iter::once('…').chain(path.chars().skip(surplus)).collect::<String>()),
-        }
+        let surplus = path.chars().count().saturating_sub(MAX_PATH_CHARS - 2);
+        let mark = (surplus > 0).then_some('…');
+        let shown: String = mark.into_iter().chain(path.chars().skip(surplus)).collect();
+        self.then("\"").then(&escaped(&shown, MAX_PATH_CHARS)).then("\"")
     }
 
     /// Adds an untrusted name or number: bare if it is plain, else quoted.

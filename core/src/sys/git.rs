@@ -63,14 +63,17 @@ const EMPTY: (&str, &str) = ("TEAMKEEP_GIT_EMPTY", "");
 #[derive(Debug)]
 pub struct Git {
     dir: PathBuf,
-    until: Instant,
+    pub until: Instant,
     settings: Vec<OsString>,
     variables: Vec<(&'static str, OsString)>,
 }
 
 impl Git {
     pub fn new(dir: &Path, limit: Duration) -> Git {
-        let until = Instant::now() + limit;
+        Git::until(dir, Instant::now() + limit)
+    }
+
+    pub fn until(dir: &Path, until: Instant) -> Git {
         Git { dir: dir.to_owned(), until, settings: Vec::new(), variables: Vec::new() }
     }
 

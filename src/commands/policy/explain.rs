@@ -110,6 +110,8 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
     }
     let event =
         Judged { at: context.clock.now(), kind, actor: &input.actor, payload: &payload, access: None };
+    let access = access(&source.policy, &event, || input.state.ledger.files.clone());
+    let event = Judged { access: access.as_ref(), ..event };
     let mut document = Document::default();
     explain(context, &mut document, &source, &input, event);
     Ok(document)
@@ -139,8 +141,6 @@ fn explain(
     input: &ExplainInput,
     event: Judged<'_>,
 ) {
-    let access = access(&source.policy, event.kind, event.payload);
-    let event = Judged { access: access.as_ref(), ..event };
     let name = event.payload.event_name().unwrap_or("unknown");
     let tool = event.payload.tool_name().map(|tool| format!(" {tool}")).unwrap_or_default();
     row(document, "event", format!("{name}{tool}"));
@@ -229,6 +229,10 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
             }
             _ if !kind.includes(event.kind) => "not this event".to_owned(),
             _ if !tools.is_empty() && !tools.contains(&tool) => "not this tool".to_owned(),
+            // Of a recorded event, the files and the state of git are gone.
+            _ if gate.guards_files() && event.access.is_none() => {
+                "not judged: only the hook sees the files".to_owned()
+            }
             Gate::CompletionCheck if due.is_empty() => "not a completion, or no check matches".to_owned(),
             Gate::CompletionCheck => format!("not run here; the hook would run: {}", due.join("; ")),
             _ => first(&|finding| finding.gate == gate) + uncertain(gate, event),
@@ -249,8 +253,8 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
 /// The remark on a command in Bash that a gate judges only in part.
 fn uncertain(gate: Gate, event: &Judged<'_>) -> &'static str {
     match event.access {
-        Some(Access::Git { is_complete: false, .. }) if gate.guards_files() => {
-            " (a part of the command is not understood, and allowed)"
+        Some(Access::Git(git)) if !git.is_complete && gate.guards_files() => {
+            " (a part of the command is not judged, and allowed)"
         }
         _ => "",
     }

@@ -38,4 +38,3 @@ pub mod test_command;
 pub mod trust;
 pub mod trust_removed;
 pub mod verdicts;
-pub mod working_tree;

@@ -124,7 +124,7 @@ fn an_install_covers_the_gates_for_shared_files_and_git_only_with_a_condition() 
     ");
     paste(&home, &command(&home));
     is_silent(&home);
-    let files = "Edit|MultiEdit|NotebookEdit|Write|Read";
+    let files = "Edit|MultiEdit|NotebookEdit|Write";
     assert_eq!(matcher(&home), format!("{BUILTIN}|{files}"));
     for (event, argument) in [("PreToolUse", "pre-tool-use"), ("PostToolUse", "post-tool-use")] {
         let groups = home.json()["hooks"][event].as_array().unwrap().clone();
@@ -132,6 +132,9 @@ fn an_install_covers_the_gates_for_shared_files_and_git_only_with_a_condition() 
         let hook = &groups[1]["hooks"][0];
         assert_eq!((&hook["if"], &hook["args"][0]), (&json!("Bash(*git *)"), &json!(argument)), "{event}");
     }
+    let after = home.json()["hooks"]["PostToolUse"][0]["matcher"].as_str().unwrap().to_owned();
+    assert!(after.ends_with(&format!("|{files}|Read")), "{after}");
+    assert_eq!(home.json()["hooks"]["PostToolUseFailure"][0]["matcher"], "Bash");
     assert!(ok(&home, "install").err.contains("note: the PostToolUse hook also runs for git in Bash"));
     write(&home, &format!("{GATES}{RULE}"));
     paste(&home, &command(&home));
@@ -153,7 +156,7 @@ fn a_project_that_turns_on_a_gate_needs_its_hooks_without_trust() {
     std::fs::write(home.at("project/.claude/teamkeep.toml"), "[policy.edit-collision]\nmode = \"warn\"\n")
         .unwrap();
     ok(&home, "install");
-    assert_eq!(matcher(&home), format!("{BUILTIN}|Edit|MultiEdit|NotebookEdit|Write|Read"));
+    assert_eq!(matcher(&home), format!("{BUILTIN}|Edit|MultiEdit|NotebookEdit|Write"));
     is_silent(&home);
 }
 

@@ -8,8 +8,11 @@ use super::super::version::Generation;
 use super::{Guarded, Step, at, begin, delete_step, delete_team};
 
 /// The hooks of the gates for shared files.
-const TOOLS: &[(&str, &str)] =
-    &[("PreToolUse", "Edit|NotebookEdit|Write|Read|Bash"), ("PostToolUse", "Bash")];
+const TOOLS: &[(&str, &str)] = &[
+    ("PreToolUse", "Edit|NotebookEdit|Write|Bash"),
+    ("PostToolUse", "Edit|NotebookEdit|Write|Read|Bash"),
+    ("PostToolUseFailure", "Bash"),
+];
 
 /// The gates for shared files, two that block and one that warns.
 pub const RACES: Guarded = Guarded {
@@ -18,22 +21,27 @@ pub const RACES: Guarded = Guarded {
     policy: "[policy]\nedit-collision = { mode = \"block\" }\nhistory-rewrite = { mode = \"block\" }\nadd-everything = { mode = \"warn\" }\n",
     verdicts: |generation| {
         let collision = is_late_edit_allowed(generation).then_some(("block", "edit-collision"));
-        let others = [("warn", "add-everything"), ("block", "history-rewrite"), ("block", "history-rewrite")];
+        let others = [
+            ("warn", "add-everything"),
+            ("warn", "add-everything"),
+            ("block", "history-rewrite"),
+            ("block", "history-rewrite"),
+        ];
         collision.into_iter().chain(others).collect()
     },
     read: |generation| {
         let late = match is_late_edit_allowed(generation) {
-            true => "Blocked: editing \"notes.txt\", which bob changed at ",
+            true => "notes.txt\", which bob changed at ",
             false => "File has ",
         };
         vec![
-            ("alice", "\"two\"", late),
+            ("alice", "\"content\"", late),
             (
                 "bob",
                 "--amend -m",
-                "Blocked: git commit --amend would replace the last commit, which alice made at ",
+                "Blocked: git commit --amend would replace the last commit, which alice made.",
             ),
-            ("bob", "reset --hard", "Blocked: git reset --hard can replace or remove commits of alice"),
+            ("bob", "reset --hard", "Blocked: git reset --hard would replace or remove a commit of alice"),
         ]
     },
     made: &[("bob", "2", None), ("alice", "1", None), ("alice", "1", Some("Number the notes"))],
@@ -78,7 +86,7 @@ pub fn reply(generation: Generation, cue: &Cue) -> Vec<Move> {
         ("alice", "") => vec![begin("1"), read(), turn(generation, "bob", "edit"), wait()],
         ("bob", "bob-edit") => vec![read(), edit("one", "1"), turn(generation, "alice", "edit"), wait()],
         ("alice", "alice-edit") => vec![
-            edit("two", "2"),
+            write("one\n2\n"),
             read(),
             edit("two", "2"),
             bash("git add -A"),
@@ -173,6 +181,10 @@ fn bash(command: &str) -> Vec<Move> {
 
 fn read() -> Vec<Move> {
     vec![Move::Use { tool: "Read", input: json!({"file_path": "notes.txt"}) }]
+}
+
+fn write(content: &str) -> Vec<Move> {
+    vec![Move::Use { tool: "Write", input: json!({"file_path": "notes.txt", "content": content}) }]
 }
 
 fn edit(old: &str, new: &str) -> Vec<Move> {

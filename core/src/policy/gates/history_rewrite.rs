@@ -1,32 +1,20 @@
-//! A git command that would replace commits of other agents, or lose their uncommitted changes.
+//! A git command that would replace commits of other agents, or lose their uncommitted changes, stash entries or worktrees.
 
-use super::git_calls;
+use std::collections::BTreeSet;
+
+use super::git_losses;
 use crate::config::{Gate, Mode, Policy};
-use crate::policy::git_history::OpenChange;
-use crate::policy::{Case, FileHistory, Finding, GitCall, GitEffect, Paths, Reason};
-use crate::sys::clock;
+use crate::policy::{Case, Finding, GitLoss, Lost, Reason};
 
 /// One finding for each kind of loss. The loop guard counts each kind on its own: blocked resets do not allow a clean.
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let mode = policy.history_rewrite.mode;
     let Some(agent) = case.team.ledger.agent(&case.event) else { return Vec::new() };
-    let files = &case.team.ledger.files;
     let mut found: Vec<Finding> = Vec::new();
-    let calls = git_calls(case);
-    let effects = calls.iter().enumerate().flat_map(|(index, call)| {
-        let is_own =
-            |before: &GitCall| before.root == call.root && before.effects.contains(&GitEffect::Commits);
-        // A commit of the same line is the agent's own.
-        let amends_own = calls[..index].iter().any(is_own);
-        let effects = call.effects.iter().map(move |effect| (call, effect));
-        effects.filter(move |(_, effect)| !amends_own || **effect != GitEffect::Amends)
-    });
-    for (call, effect) in effects {
-        let Some((code, reason)) = loss(files, &agent, (call, effect), mode) else { continue };
-        let files =
-            if let GitEffect::Discards(_, files) = effect { format!(" {files:?}") } else { String::new() };
-        let counted = Some(format!("{agent} {code}{files}"));
-        if found.iter().all(|one| one.counted != counted) {
+    for loss in git_losses(case) {
+        let Some((code, reason)) = finding(case, &agent, loss, mode) else { continue };
+        if found.iter().all(|one| one.code != code) {
+            let counted = Some(format!("{agent} {code}"));
             let finding = Finding::new(Gate::HistoryRewrite, code, mode.into(), &agent, reason.finish());
             found.push(Finding { counted, ..finding });
         }
@@ -34,54 +22,110 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     found
 }
 
-/// The code and the reason of what an effect would lose.
-fn loss(
-    files: &FileHistory,
-    agent: &str,
-    (call, effect): (&GitCall, &GitEffect<Paths>),
-    mode: Mode,
-) -> Option<(&'static str, Reason)> {
-    let commits = files.commits_of_others(&call.root, agent);
-    let reason = Reason::of(mode).then("git ").then(call.name);
-    match (effect, commits.first()) {
-        (GitEffect::Amends, Some((by, commit, true))) => {
-            let reason = reason.then(" would replace the last commit, which ").name(by).then(" made at ");
-            let reason = reason.then(&clock::moment(commit.at)).then(".");
-            Some(("amend-of-others-commit", reason.instead("Make a new commit instead.")))
-        }
-        (GitEffect::Rewrites, Some((_, commit, _))) => {
-            let names: Vec<&str> = commits.iter().map(|(by, _, _)| *by).collect();
-            let reason = reason.then(" can replace or remove commits of ").names(&names);
-            let reason = reason.then(", the last one made at ").then(&clock::moment(commit.at)).then(".");
-            let advice = "Leave the commits as they are and add your own. If they must be replaced, agree with their authors with SendMessage first.";
-            Some(("rewrite-of-others-commits", reason.instead(advice)))
-        }
-        (GitEffect::Discards(paths, which), _) => {
-            let lost = files.affected_changes(&call.root, agent, *which, |path| paths.cover(path));
-            let reason = (!lost.is_empty()).then(|| changes(reason.then(" would remove "), &lost))?;
-            Some(("loss-of-others-changes", reason.instead(match mode {
-                Mode::Block => "Name only your own files, or ask the others with SendMessage to commit first.",
-                _ => "Name only your own files. If you remove changes of others, notify them with SendMessage.",
-            })))
-        }
-        _ => None,
-    }
+/// Whether the result depends on the team's tasks.
+pub fn needs_tasks(case: &Case<'_>) -> bool {
+    git_losses(case).iter().any(|loss| matches!(loss.what, Lost::Tree(..)))
 }
 
-/// Adds uncommitted changes: whose, and the first few files.
-pub(super) fn changes(reason: Reason, changes: &[OpenChange<'_>]) -> Reason {
+/// The code and the reason of a loss, if it concerns another agent.
+fn finding(case: &Case<'_>, agent: &str, loss: &GitLoss, mode: Mode) -> Option<(&'static str, Reason)> {
+    let files = &case.team.ledger.files;
+    let reason = Reason::of(mode).then("git ").then(loss.command);
+    let makers = |made: &[String]| -> Vec<&str> {
+        made.iter().filter_map(|one| files.maker(one)).filter(|by| *by != agent).collect()
+    };
+    Some(match &loss.what {
+        Lost::Changes(paths) => {
+            let advice = match mode {
+                Mode::Block => {
+                    "Name only your own files, or ask the others with SendMessage to commit first."
+                }
+                _ => {
+                    "Name only your own files. If you remove changes of others, notify them with SendMessage."
+                }
+            };
+            let reason = changes(reason.then(" would remove "), case, agent, &loss.root, paths)?;
+            ("loss-of-others-changes", reason.instead(advice))
+        }
+        Lost::Commits(commits) => {
+            let makers = makers(commits);
+            let names: Vec<&str> = makers.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+            let (first, count) = (names.first()?, makers.len());
+            match loss.command {
+                "commit --amend" => {
+                    let reason =
+                        reason.then(" would replace the last commit, which ").name(first).then(" made.");
+                    ("amend-of-others-commit", reason.instead("Make a new commit instead."))
+                }
+                _ => {
+                    let commits = if count == 1 {
+                        " would replace or remove a commit of "
+                    } else {
+                        " would replace or remove commits of "
+                    };
+                    let advice = "Leave the commits as they are and add your own. If they must be replaced, agree with their authors with SendMessage first.";
+                    (
+                        "rewrite-of-others-commits",
+                        reason.then(commits).names(&names).then(".").instead(advice),
+                    )
+                }
+            }
+        }
+        Lost::Stash(entries) => {
+            let makers: BTreeSet<&str> = makers(entries).into_iter().collect();
+            makers.first()?;
+            let names: Vec<&str> = makers.into_iter().collect();
+            let reason = reason.then(" would take a stash entry of ").names(&names);
+            let advice =
+                "All worktrees of a repository share one stash. Name your own entry: see git stash list.";
+            ("stash-of-another-agent", reason.then(".").instead(advice))
+        }
+        Lost::Tree(root, paths) => {
+            let mut names = files.users(root, agent);
+            names.retain(|name| case.works(name));
+            names.extend(files.editors(paths, agent));
+            names.first()?;
+            let names: Vec<&str> = names.into_iter().collect();
+            match loss.command.starts_with("worktree") {
+                true => {
+                    let reason = reason.then(" would remove the worktree of ").names(&names).then(".");
+                    ("removal-of-others-worktree", reason.instead("Ask with SendMessage first, or leave it."))
+                }
+                false => {
+                    let reason =
+                        reason.then(" would switch the branch of this working tree, which others use: ");
+                    let reason = reason.names(&names).then(".");
+                    let advice = "Use another working tree (git worktree add), or stay on this branch.";
+                    ("switch-of-shared-tree", reason.instead(advice))
+                }
+            }
+        }
+        Lost::Adds(_) => return None,
+    })
+}
+
+/// Adds uncommitted changes: whose, and the first few files. `None` if they are not another agent's.
+pub(super) fn changes(
+    reason: Reason,
+    case: &Case<'_>,
+    agent: &str,
+    root: &str,
+    paths: &[String],
+) -> Option<Reason> {
     const MAX_FILES: usize = 3;
-    let mut names: Vec<&str> = changes.iter().map(|change| change.by).collect();
-    names.sort_unstable();
-    names.dedup();
-    let mut paths: Vec<&str> = changes.iter().map(|change| change.path).collect();
-    paths.dedup();
+    let files = &case.team.ledger.files;
+    let is_others = |path: &&String| !files.editors(std::slice::from_ref(*path), agent).is_empty();
+    let paths: Vec<&String> = paths.iter().filter(is_others).collect();
+    let names = files.editors(&paths.iter().map(|path| (*path).clone()).collect::<Vec<_>>(), agent);
+    names.first()?;
+    let names: Vec<&str> = names.into_iter().collect();
     let mut reason = reason.then("uncommitted changes of ").names(&names).then(": ");
     for (index, path) in paths.iter().take(MAX_FILES).enumerate() {
-        reason = reason.then(if index > 0 { ", " } else { "" }).path(path);
+        let shown = path.strip_prefix(root).unwrap_or(path).trim_start_matches('/');
+        reason = reason.then(if index > 0 { ", " } else { "" }).path(shown);
     }
-    match paths.len().saturating_sub(MAX_FILES) {
+    Some(match paths.len().saturating_sub(MAX_FILES) {
         0 => reason.then("."),
         more => reason.then(&format!(" and {more} more.")),
-    }
+    })
 }

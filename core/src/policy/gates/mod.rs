@@ -18,7 +18,7 @@ mod protect_lead;
 mod team_size;
 mod unfinished_dependencies;
 
-use super::{Access, Case, Decision, Finding, GitCall, Reason, Rules, escaped, failure};
+use super::{Access, Case, Decision, Finding, GitLoss, Reason, Rules, escaped, failure};
 use crate::config::{Gate, Mode, OnError, Policy};
 use crate::model::Tool;
 
@@ -61,14 +61,15 @@ fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 
 /// Whether a gate needs the team's tasks for an event at which a hook call does not read them otherwise.
 pub fn needs_tasks(policy: &Policy, case: &Case<'_>) -> bool {
-    (policy.guards_files() && (edit_collision::needs_tasks(case) || add_everything::needs_tasks(case)))
+    let guards = [edit_collision::needs_tasks, add_everything::needs_tasks, history_rewrite::needs_tasks];
+    (policy.guards_files() && guards.iter().any(|needs_tasks| needs_tasks(case)))
         || budget::needs_tasks(policy, case)
 }
 
-/// The git commands that an event is about to run.
-fn git_calls<'a>(case: &Case<'a>) -> &'a [GitCall] {
+/// The losses by the git commands that an event is about to run.
+fn git_losses<'a>(case: &Case<'a>) -> &'a [GitLoss] {
     match case.event.access {
-        Some(Access::Git { calls, .. }) if case.event.calls(Tool::Bash) => calls,
+        Some(Access::Git(git)) if case.event.calls(Tool::Bash) => &git.losses,
         _ => &[],
     }
 }

@@ -1,208 +1,359 @@
-//! The effects of each git subcommand.
+//! The effects of each git subcommand, as questions: git answers which work is lost.
 
 use super::options::Options;
-use super::{Affected, GitEffect, MAX_PATHS, PathArgument, is_known};
+use super::{Affected, Effect, Files, Makes};
 
 /// A name for reasons, and the effects; none if the command only reads.
-type Effects = (&'static str, Vec<GitEffect<Vec<PathArgument>>>);
+pub type Effects = (&'static str, Vec<Effect>);
 
-/// The effects of a subcommand with these arguments.
-pub fn of(subcommand: &str, rest: &[String]) -> Effects {
-    match subcommand {
-        "add" | "stage" => add(rest),
-        "checkout" => checkout(rest),
-        "clean" => clean(rest),
-        "commit" => commit(rest),
-        "filter-branch" => ("filter-branch", vec![GitEffect::Rewrites]),
-        "filter-repo" => ("filter-repo", vec![GitEffect::Rewrites]),
-        "push" => push(rest),
-        "rebase" => rebase(rest),
-        "reset" => reset(rest),
-        "restore" => restore(rest),
-        "stash" => stash(rest),
-        "switch" => switch(rest),
-        _ => ("", Vec::new()),
+/// All files of the working tree.
+const TOP: &str = ":/";
+/// Long options with a value, of all subcommands.
+#[rustfmt::skip]
+const LONG_VALUES: [&str; 29] = [
+    "author", "chmod", "cleanup", "conflict", "create", "date", "exclude", "exec", "file", "fixup", "force-create", "message",
+    "onto", "orphan", "pathspec-from-file", "prefix", "push-option", "receive-pack", "reedit-message", "repo", "reuse-message",
+    "source", "squash", "stage", "strategy", "strategy-option", "template", "trailer", "whitespace",
+];
+/// Subcommands that lose nothing. Others are aliases, or unknown here.
+const HARMLESS: &str = " annotate archive bisect blame bundle cat-file check-attr check-ignore check-ref-format cherry clone \
+    column commit-graph commit-tree config count-objects credential describe diff diff-files diff-index diff-tree difftool fetch \
+    for-each-ref format-patch fsck gc grep hash-object help init interpret-trailers lfs log ls-files ls-remote ls-tree \
+    maintenance merge-base merge-tree mergetool name-rev notes pack-refs prune range-diff reflog remote repack rerere \
+    rev-list rev-parse shortlog show show-branch show-ref sparse-checkout status stripspace submodule symbolic-ref tag \
+    update-index update-ref var verify-commit verify-tag version whatchanged write-tree ";
+
+/// The effects of a subcommand with these arguments, and whether all of them are understood.
+pub fn of(subcommand: &str, rest: &[String]) -> Option<(Effects, bool)> {
+    if HARMLESS.contains(&format!(" {subcommand} ")) {
+        return Some((("", Vec::new()), true));
     }
-}
-
-/// Paths in arguments. An unknown one is left out, and all of them beside a path that is excluded: it can be the decisive one.
-fn paths(words: &[&str]) -> Vec<PathArgument> {
-    let excludes = |word: &&str| {
-        let magic =
-            word.strip_prefix(":(").and_then(|rest| rest.split_once(')')).map_or("", |(magic, _)| magic);
-        word.starts_with(":!") || word.starts_with(":^") || magic.split(',').any(|one| one == "exclude")
+    let short = match subcommand {
+        "branch" => "=u",
+        "checkout" => "bB",
+        "cherry-pick" | "merge" | "rebase" | "revert" => "msxXF=S",
+        "clean" => "e",
+        "commit" => "mFCct=Su",
+        "push" => "o",
+        "restore" => "s",
+        "stash" => "m",
+        "switch" => "cC",
+        _ => "",
     };
-    if words.iter().any(excludes) {
-        return Vec::new();
-    }
-    let known = words.iter().filter(|word| is_known(word) && !word.starts_with('~'));
-    let path = |word: &str| match word.strip_prefix(":/").or_else(|| word.strip_prefix(":(top)")) {
-        Some("") => Some(PathArgument::Top),
-        // Other magic is not understood.
-        _ if word.starts_with(':') => None,
-        _ => Some(PathArgument::Below(word.to_owned())),
+    let options = Options::of(rest, short, &LONG_VALUES);
+    let effects = match subcommand {
+        "add" | "stage" => add(&options),
+        "am" | "cherry-pick" | "merge" | "pull" | "revert" => ("", vec![Effect::Makes(Makes::Commits)]),
+        "apply" => apply(&options),
+        "branch" => branch(&options),
+        "checkout" => checkout(&options),
+        "checkout-index" => checkout_index(&options),
+        "clean" => clean(&options),
+        "commit" => commit(&options),
+        "filter-branch" | "filter-repo" => ("filter-branch", vec![drops(&["HEAD"])]),
+        "mv" => overwrites(&options),
+        "push" => push(&options),
+        "read-tree" if options.has_long("reset") => {
+            ("read-tree --reset", discards(vec![TOP], Affected::Tracked))
+        }
+        "rebase" => rebase(&options),
+        "reset" => reset(&options),
+        "restore" => restore(&options),
+        "rm" => remove(&options),
+        "stash" => stash(&options),
+        "switch" => switch(&options),
+        "worktree" => worktree(&options),
+        "read-tree" => ("", Vec::new()),
+        _ => return None,
     };
-    known.filter_map(|word| path(word)).take(MAX_PATHS).collect()
+    Some((effects, !options.is_partial))
 }
 
-/// The paths, or the whole tree without any.
-fn paths_or(words: &[&str], all: PathArgument) -> Vec<PathArgument> {
-    if words.is_empty() { vec![all] } else { paths(words) }
+/// The commits of these revisions, `^Y` for those that stay.
+fn drops(revisions: &[&str]) -> Effect {
+    Effect::Drops(revisions.iter().map(|one| (*one).to_owned()).collect())
 }
 
-fn here() -> PathArgument {
-    PathArgument::Below(".".to_owned())
+fn deletion(branch: &str) -> Effect {
+    let (own, branch) = (format!("--exclude={branch}"), format!("refs/heads/{branch}"));
+    drops(&["--not", &own, "--branches", "--remotes", "--not", &branch])
 }
 
-fn add(arguments: &[String]) -> Effects {
-    let options = Options::of(arguments, "", &["chmod", "pathspec-from-file"]);
+fn files(paths: Vec<&str>, affected: Affected) -> Option<Files> {
+    let paths: Vec<String> = paths.into_iter().map(str::to_owned).collect();
+    (!paths.is_empty()).then_some(Files { paths, affected })
+}
+
+fn discards(paths: Vec<&str>, affected: Affected) -> Vec<Effect> {
+    files(paths, affected).map(Effect::Discards).into_iter().collect()
+}
+
+/// The named paths, or this one if none is named.
+fn paths_or<'a>(options: &Options<'a>, all: &'a str) -> Vec<&'a str> {
     let named = options.all_words();
+    if named.is_empty() && !options.is_partial { vec![all] } else { named }
+}
+
+fn add(options: &Options<'_>) -> Effects {
     let updates = options.has('u', "update");
     let all = updates || options.has('A', "all") || options.has_long("no-ignore-removal");
     let picks = options.has('p', "patch") || options.has('i', "interactive") || options.has('e', "edit");
-    let stages_nothing =
+    let is_empty =
         options.has('n', "dry-run") || options.has('N', "intent-to-add") || options.has_long("refresh");
-    let staged = match named.as_slice() {
-        _ if picks || stages_nothing => Vec::new(),
-        [] if all => vec![PathArgument::Top],
-        named => paths(named),
+    let named = if all { paths_or(options, TOP) } else { options.all_words() };
+    let named = if picks || is_empty { Vec::new() } else { named };
+    let name = match (updates, all) {
+        (true, _) => "add --update",
+        (false, true) => "add --all",
+        (false, false) => "add",
     };
-    let (name, files) = match (updates, all) {
-        (true, _) => ("add --update", Affected::Tracked),
-        (false, true) => ("add --all", Affected::Both),
-        (false, false) => ("add", Affected::Both),
-    };
-    (name, if staged.is_empty() { Vec::new() } else { vec![GitEffect::Stages(staged, files)] })
+    let affected = if updates { Affected::Unstaged } else { Affected::Both };
+    (name, files(named, affected).map(Effect::Stages).into_iter().collect())
 }
 
-fn commit(arguments: &[String]) -> Effects {
-    const VALUES: &[&str] = &[
-        "author",
-        "cleanup",
-        "date",
-        "file",
-        "fixup",
-        "message",
-        "pathspec-from-file",
-        "reedit-message",
-        "reuse-message",
-        "squash",
-        "template",
-        "trailer",
-    ];
-    let options = Options::of(arguments, "mFCct=Su", VALUES);
+fn commit(options: &Options<'_>) -> Effects {
     if options.has_long("dry-run") {
         return ("commit", Vec::new());
     }
     let (all, amends) = (options.has('a', "all"), options.has_long("amend"));
-    let staged = if all { vec![PathArgument::Top] } else { paths(&options.all_words()) };
-    let stages = (!staged.is_empty()).then_some(GitEffect::Stages(staged, Affected::Tracked));
-    let commits = if amends { GitEffect::Amends } else { GitEffect::Commits };
+    let named = options.all_words();
+    let mut effects = Vec::new();
+    // With paths, only those are committed, whatever the index has.
+    if (named.is_empty() && !all && !options.is_partial) || options.has('i', "include") {
+        effects.extend(files(vec![TOP], Affected::Staged).map(Effect::Stages));
+    }
+    let staged = if all { vec![TOP] } else { named };
+    effects.extend(files(staged, Affected::Tracked).map(Effect::Stages));
+    if amends {
+        effects.push(drops(&["-n1", "HEAD"]));
+    }
+    effects.push(Effect::Makes(Makes::Commits));
     let name = match (amends, all) {
         (true, _) => "commit --amend",
         (false, true) => "commit --all",
         (false, false) => "commit",
     };
-    (name, stages.into_iter().chain([commits]).collect())
+    (name, effects)
 }
 
-/// Whether `reset` moves the branch to another commit.
-fn moves(revision: &str, hard: bool) -> bool {
-    let is_earlier = ["HEAD~", "HEAD^", "@~", "@^"].iter().any(|start| revision.starts_with(start));
-    is_earlier || (hard && !matches!(revision, "HEAD" | "@"))
-}
-
-fn reset(arguments: &[String]) -> Effects {
-    let options = Options::of(arguments, "", &["pathspec-from-file"]);
+fn reset(options: &Options<'_>) -> Effects {
     let hard = options.has_long("hard");
+    let mut effects = if hard { discards(vec![TOP], Affected::Tracked) } else { Vec::new() };
     // With paths, only the index changes.
-    let moves = matches!(options.all_words()[..], [revision] if is_known(revision) && moves(revision, hard));
-    let lost = GitEffect::Discards(vec![PathArgument::Top], Affected::Tracked);
-    let discards = hard.then_some(lost);
-    let rewrites = moves.then_some(GitEffect::Rewrites);
-    (if hard { "reset --hard" } else { "reset" }, discards.into_iter().chain(rewrites).collect())
+    if let ([revision], None) = (&options.words[..], &options.after) {
+        effects.push(drops(&["HEAD", &format!("^{revision}")]));
+    }
+    (if hard { "reset --hard" } else { "reset" }, effects)
 }
 
-fn discards(paths: Vec<PathArgument>, files: Affected) -> Vec<GitEffect<Vec<PathArgument>>> {
-    if paths.is_empty() { Vec::new() } else { vec![GitEffect::Discards(paths, files)] }
+fn checkout(options: &Options<'_>) -> Effects {
+    let forces = options.has('f', "force");
+    let name = if forces { "checkout --force" } else { "checkout" };
+    let mut effects = Vec::new();
+    if options.has('p', "patch") {
+        return (name, effects);
+    }
+    if let Some(branch) = options.value("B", "") {
+        let start = options.words.first().unwrap_or(&"HEAD");
+        effects.push(drops(&[&format!("refs/heads/{branch}"), &format!("^{start}")]));
+    }
+    let created = options.value("B", "").or(options.value("b", "orphan"));
+    if forces && options.after.is_none() {
+        effects.extend(discards(vec![TOP], Affected::Tracked));
+    }
+    effects.extend(match (created, &options.after) {
+        (Some(branch), _) => vec![Effect::Switches(branch.to_owned())],
+        // With a revision, the index is replaced, too.
+        (None, Some(after)) if options.words.is_empty() => discards(after.clone(), Affected::Unstaged),
+        (None, Some(after)) => discards(after.clone(), Affected::Tracked),
+        (None, None) if options.has('t', "track") || options.has('d', "detach") => {
+            vec![Effect::Switches(String::new())]
+        }
+        (None, None) if options.words.is_empty() => Vec::new(),
+        (None, None) => {
+            vec![Effect::ChecksOut(options.words.iter().map(|word| (*word).to_owned()).collect())]
+        }
+    });
+    (name, effects)
 }
 
-fn checkout(arguments: &[String]) -> Effects {
-    let options = Options::of(arguments, "bB", &["conflict", "orphan", "pathspec-from-file"]);
-    let creates = options.has('b', "orphan") || options.has('B', "orphan") || options.has('t', "track");
-    let is_path = |word: &&str| {
-        let file = word.rsplit('/').next().unwrap_or(word);
-        *word == "."
-            || file.is_empty()
-            || word.starts_with("./")
-            || word.starts_with(":/")
-            || file.contains('.')
-    };
-    let lost = match &options.after {
-        Some(after) => paths(after),
-        None if creates => Vec::new(),
-        None if options.has('f', "force") => vec![PathArgument::Top],
-        // A branch and a path look alike. These are paths or, with another name before them, can only be paths.
-        None => paths(&options.words.iter().copied().filter(is_path).collect::<Vec<_>>()),
-    };
-    let name = if options.has('f', "force") { "checkout --force" } else { "checkout" };
-    (name, discards(lost, Affected::Tracked))
-}
-
-fn switch(arguments: &[String]) -> Effects {
-    let options = Options::of(arguments, "cC", &["conflict", "create", "force-create", "orphan"]);
+fn switch(options: &Options<'_>) -> Effects {
     let forces = options.has('f', "force") || options.has_long("discard-changes");
-    let lost = if forces { vec![PathArgument::Top] } else { Vec::new() };
-    ("switch --discard-changes", discards(lost, Affected::Tracked))
+    let name = if forces { "switch --discard-changes" } else { "switch" };
+    let mut effects = if forces { discards(vec![TOP], Affected::Tracked) } else { Vec::new() };
+    let replaced = options.value("C", "force-create");
+    if let Some(branch) = replaced {
+        let start = options.words.first().unwrap_or(&"HEAD");
+        effects.push(drops(&[&format!("refs/heads/{branch}"), &format!("^{start}")]));
+    }
+    let created = replaced.or(options.value("c", "create")).or(options.value("", "orphan"));
+    let target = created.or(options.words.first().copied()).unwrap_or_default();
+    effects.push(Effect::Switches(target.to_owned()));
+    (name, effects)
 }
 
-fn restore(arguments: &[String]) -> Effects {
-    let options = Options::of(arguments, "s", &["conflict", "pathspec-from-file", "source"]);
-    let only_index = options.has('S', "staged") && !options.has('W', "worktree");
-    let named = options.all_words();
-    let lost = if only_index || options.has('p', "patch") { Vec::new() } else { paths(&named) };
-    ("restore", discards(lost, Affected::Tracked))
-}
-
-fn clean(arguments: &[String]) -> Effects {
-    let options = Options::of(arguments, "e", &["exclude"]);
-    // The files that are ignored or excluded are not known here.
-    let is_partial = options.has_short('X') || options.has('e', "exclude");
-    let runs = options.has('f', "force") && !options.has('n', "dry-run") && !is_partial;
-    let lost = if runs { paths_or(&options.all_words(), here()) } else { Vec::new() };
-    ("clean --force", discards(lost, Affected::Untracked))
-}
-
-fn stash(arguments: &[String]) -> Effects {
-    let (first, rest) = match arguments.split_first() {
-        Some((first, rest)) if !first.starts_with('-') => (first.as_str(), rest),
-        _ => ("push", arguments),
-    };
-    let options = Options::of(rest, "m", &["message", "pathspec-from-file"]);
-    let picks = options.has('p', "patch") || options.has('S', "staged");
-    let named = options.all_words();
-    let lost = match first {
-        "push" if !picks => paths_or(&named, PathArgument::Top),
-        // Its words are the message.
-        "save" if !picks => vec![PathArgument::Top],
+fn branch(options: &Options<'_>) -> Effects {
+    let forces = options.has('f', "force");
+    let deletes = options.has_short('D') || (options.has('d', "delete") && forces);
+    let effects = match &options.words[..] {
+        // Commits that another branch has are not lost.
+        names if deletes => names.iter().map(|name| deletion(name)).collect(),
+        [name, rest @ ..] if forces => {
+            let start = rest.first().unwrap_or(&"HEAD");
+            vec![drops(&[&format!("refs/heads/{name}"), &format!("^{start}")])]
+        }
         _ => Vec::new(),
     };
-    let untracked = options.has('u', "include-untracked") || options.has('a', "all");
-    ("stash", discards(lost, if untracked { Affected::Both } else { Affected::Tracked }))
+    (if deletes { "branch -D" } else { "branch --force" }, effects)
 }
 
-fn rebase(arguments: &[String]) -> Effects {
+fn restore(options: &Options<'_>) -> Effects {
+    let (index, worktree) = (options.has('S', "staged"), options.has('W', "worktree"));
+    let affected = if index { Affected::Tracked } else { Affected::Unstaged };
+    let is_harmless = (index && !worktree) || options.has('p', "patch");
+    let named = if is_harmless { Vec::new() } else { options.all_words() };
+    ("restore", discards(named, affected))
+}
+
+fn clean(options: &Options<'_>) -> Effects {
+    let runs = options.has('f', "force") && !options.has('n', "dry-run");
+    // git lists what a command with these arguments removes.
+    let letters = ['d', 'x', 'X'].iter().filter(|letter| options.has_short(**letter));
+    let mut arguments: Vec<String> = letters.map(|letter| format!("-{letter}")).collect();
+    let excluded = options.values.iter().filter(|(name, _)| matches!(*name, "e" | "exclude"));
+    arguments.extend(excluded.map(|(_, pattern)| format!("--exclude={pattern}")));
+    let paths = options.all_words().into_iter().map(str::to_owned).collect();
+    let effect = Effect::Cleans(arguments, paths);
+    ("clean --force", if runs && !options.is_partial { vec![effect] } else { Vec::new() })
+}
+
+fn stash(options: &Options<'_>) -> Effects {
+    let (first, rest) = match options.words.split_first() {
+        Some((first, rest)) => (*first, rest),
+        None => ("push", &[][..]),
+    };
+    let picks = options.has('p', "patch");
+    let affected = match () {
+        () if options.has('S', "staged") => Affected::Staged,
+        () if options.has('a', "all") => Affected::All,
+        () if options.has('u', "include-untracked") => Affected::Both,
+        () => Affected::Tracked,
+    };
+    let entry = |text: &str| text.trim_start_matches("stash@{").trim_end_matches('}').parse().ok();
+    let number = match rest.first() {
+        Some(text) => entry(text),
+        None if options.is_partial => None,
+        None => Some(0),
+    };
+    let taken = || number.map(|number| Effect::TakesStash(Some(number))).into_iter().collect();
+    let push = |paths: Vec<&str>| {
+        let paths = if paths.is_empty() && !options.is_partial { vec![TOP] } else { paths };
+        let effects = if picks { Vec::new() } else { discards(paths, affected) };
+        effects.into_iter().chain([Effect::Makes(Makes::Stash)]).collect()
+    };
+    match first {
+        "push" => {
+            let after = options.after.iter().flatten();
+            ("stash", push(rest.iter().chain(after).copied().collect()))
+        }
+        // Its words are the message.
+        "save" => ("stash", push(Vec::new())),
+        "pop" => ("stash pop", taken()),
+        "branch" => ("stash branch", vec![Effect::TakesStash(Some(0)), Effect::Switches(String::new())]),
+        "drop" => ("stash drop", taken()),
+        "clear" => ("stash clear", vec![Effect::TakesStash(None)]),
+        _ => ("stash", Vec::new()),
+    }
+}
+
+fn rebase(options: &Options<'_>) -> Effects {
     let continues = ["abort", "continue", "edit-todo", "quit", "show-current-patch", "skip"];
-    let options = Options::of(arguments, "xsX", &["exec", "onto", "strategy", "strategy-option"]);
-    let rewrites = !continues.iter().any(|option| options.has_long(option));
-    ("rebase", if rewrites { vec![GitEffect::Rewrites] } else { Vec::new() })
+    if continues.iter().any(|option| options.has_long(option)) {
+        return ("rebase", Vec::new());
+    }
+    let is_root = options.has_long("root");
+    let (upstream, branch) = match &options.words[..] {
+        [branch, ..] if is_root => (None, Some(*branch)),
+        [] if is_root => (None, None),
+        [] => (Some("@{upstream}"), None),
+        [upstream, rest @ ..] => (Some(*upstream), rest.first().copied()),
+    };
+    // Without one of these, a branch that already contains the other stays unchanged.
+    let forces = options.has('i', "interactive")
+        || options.has('f', "force-rebase")
+        || options.has_long("no-ff")
+        || options.has_long("autosquash")
+        || options.value("x", "exec").is_some()
+        || options.value("", "onto").is_some();
+    let effect = Effect::Rebases {
+        branch: branch.unwrap_or("HEAD").to_owned(),
+        upstream: upstream.map(str::to_owned),
+        forces,
+    };
+    let switches = branch.map(|branch| Effect::Switches(branch.to_owned()));
+    ("rebase", [effect].into_iter().chain(switches).chain([Effect::Makes(Makes::Commits)]).collect())
 }
 
-fn push(arguments: &[String]) -> Effects {
-    let options = Options::of(arguments, "o", &["exec", "push-option", "receive-pack", "repo"]);
-    let forced =
+fn push(options: &Options<'_>) -> Effects {
+    let forces =
         options.has('f', "force") || options.has_long("force-with-lease") || options.has_long("mirror");
-    let plus = options.all_words().iter().any(|word| word.starts_with('+'));
-    let rewrites = (forced || plus) && !options.has('n', "dry-run");
-    ("push --force", if rewrites { vec![GitEffect::Rewrites] } else { Vec::new() })
+    let deletes = options.has('d', "delete");
+    if options.has('n', "dry-run") {
+        return ("push", Vec::new());
+    }
+    let (remote, refs) = match &options.all_words()[..] {
+        [] => ("origin", Vec::new()),
+        [remote, refs @ ..] => (*remote, refs.to_vec()),
+    };
+    if refs.is_empty() {
+        let all = options.has_long("mirror") || options.has_long("all");
+        let lost =
+            if all { drops(&["--remotes", "--not", "--branches"]) } else { drops(&["@{push}", "^HEAD"]) };
+        return ("push --force", if forces { vec![lost] } else { Vec::new() });
+    }
+    let lost = refs.into_iter().filter_map(|text| {
+        let (is_forced, text) = text.strip_prefix('+').map_or((forces, text), |text| (true, text));
+        let (from, to) = text.split_once(':').unwrap_or(if deletes { ("", text) } else { (text, text) });
+        let name = to.strip_prefix("refs/heads/").unwrap_or(to);
+        let remote =
+            if name == "HEAD" { "@{push}".to_owned() } else { format!("refs/remotes/{remote}/{name}") };
+        match from {
+            "" => Some(drops(&[&remote, "^HEAD"])),
+            from if is_forced => Some(drops(&[&remote, &format!("^{from}")])),
+            _ => None,
+        }
+    });
+    (if deletes { "push --delete" } else { "push --force" }, lost.collect())
+}
+
+fn remove(options: &Options<'_>) -> Effects {
+    let is_forced = options.has('f', "force") && !options.has_long("cached") && !options.has('n', "dry-run");
+    ("rm --force", discards(if is_forced { options.all_words() } else { Vec::new() }, Affected::Tracked))
+}
+
+fn overwrites(options: &Options<'_>) -> Effects {
+    let is_forced = options.has('f', "force") && !options.has('n', "dry-run");
+    let target = options.all_words().last().copied().filter(|_| is_forced);
+    ("mv --force", discards(target.into_iter().collect(), Affected::Both))
+}
+
+fn checkout_index(options: &Options<'_>) -> Effects {
+    let paths = if options.has('a', "all") { vec![TOP] } else { options.all_words() };
+    let is_forced = options.has('f', "force") && options.value("", "prefix").is_none();
+    ("checkout-index --force", discards(if is_forced { paths } else { Vec::new() }, Affected::Unstaged))
+}
+
+/// The patch can come from a pipe, so the files are not known. It is applied to all below the directory.
+fn apply(options: &Options<'_>) -> Effects {
+    let is_read = ["check", "stat", "numstat", "summary", "cached"].iter().any(|name| options.has_long(name));
+    let reverses = options.has('R', "reverse") && !is_read;
+    ("apply --reverse", discards(if reverses { vec!["."] } else { Vec::new() }, Affected::Both))
+}
+
+fn worktree(options: &Options<'_>) -> Effects {
+    let removed = match &options.all_words()[..] {
+        ["remove", path] if options.has('f', "force") => vec![Effect::RemovesTree((*path).to_owned())],
+        _ => Vec::new(),
+    };
+    ("worktree remove --force", removed)
 }

@@ -1,5 +1,7 @@
 //! The options and words of a git subcommand.
 
+use super::is_known;
+
 /// The arguments of a subcommand.
 #[derive(Debug, Default)]
 pub struct Options<'a> {
@@ -7,10 +9,14 @@ pub struct Options<'a> {
     short: Vec<char>,
     /// Names of long options, without their values.
     long: Vec<&'a str>,
+    /// The values of options, with the name of each.
+    pub values: Vec<(&'a str, &'a str)>,
     /// Arguments that are not options.
     pub words: Vec<&'a str>,
     /// The arguments after `--`, if it is there.
     pub after: Option<Vec<&'a str>>,
+    /// Whether an argument is left out because it has an expansion.
+    pub is_partial: bool,
 }
 
 impl<'a> Options<'a> {
@@ -22,31 +28,35 @@ impl<'a> Options<'a> {
         let mut rest = arguments.iter().map(String::as_str);
         while let Some(argument) = rest.next() {
             if argument == "--" {
-                options.after = Some(rest.collect());
+                let (known, unknown): (Vec<_>, Vec<_>) = rest.partition(|word| is_known(word));
+                options.is_partial |= !unknown.is_empty();
+                options.after = Some(known);
                 break;
             }
             if let Some(long) = argument.strip_prefix("--") {
                 let (name, value) =
                     long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
                 options.long.push(name);
-                if value.is_none() && long_values.contains(&name) {
-                    rest.next();
-                }
+                let takes_next = value.is_none() && long_values.contains(&name);
+                let value = if takes_next { rest.next() } else { value };
+                options.values.extend(value.map(|value| (name, value)));
             } else if let Some(letters) = argument.strip_prefix('-').filter(|letters| !letters.is_empty()) {
                 for (at, letter) in letters.char_indices() {
                     options.short.push(letter);
+                    let (name, more) = letters[at..].split_at(letter.len_utf8());
                     if short_values.contains(letter) {
-                        if at + letter.len_utf8() == letters.len() {
-                            rest.next();
-                        }
+                        let value = if more.is_empty() { rest.next() } else { Some(more) };
+                        options.values.extend(value.map(|value| (name, value)));
                         break;
                     }
                     if same.contains(letter) {
                         break;
                     }
                 }
-            } else {
+            } else if is_known(argument) {
                 options.words.push(argument);
+            } else {
+                options.is_partial = true;
             }
         }
         options
@@ -63,6 +73,12 @@ impl<'a> Options<'a> {
     /// Whether a long option is there. git also takes the start of a name; a few letters could be any.
     pub fn has_long(&self, name: &str) -> bool {
         self.long.iter().any(|long| *long == name || (long.len() > 3 && name.starts_with(long)))
+    }
+
+    /// The value of an option.
+    pub fn value(&self, letter: &str, name: &str) -> Option<&'a str> {
+        let named = |(key, _): &&(&str, &str)| *key == letter || *key == name;
+        self.values.iter().find(named).map(|(_, value)| *value)
     }
 
     /// All arguments that are not options, before and after `--`.

@@ -1,7 +1,7 @@
 //! Splits a shell command line into simple commands, as far as that is certain. `shlex` splits their words.
 //!
-//! Expansions (`$x`, `$(…)`, backticks) are not evaluated: a word with one has [`UNKNOWN`] in its place. At the first part
-//! that cannot be understood, the rest of the line is left out.
+//! A word with an expansion (`$x`, `$(…)`, backticks) has [`UNKNOWN`] in its place; commands in it are parts of the line. At
+//! the first part that cannot be understood, the rest of the line is left out.
 
 use std::str::Chars;
 
@@ -11,14 +11,16 @@ pub const UNKNOWN: char = '\0';
 const REDIRECTED: char = '\u{1}';
 /// Maximum length of a command line in bytes.
 const MAX_BYTES: usize = 256 << 10;
-/// Maximum depth of expansions in each other.
+/// Maximum depth of subshells and expansions in each other.
 const MAX_DEPTH: usize = 16;
+/// Maximum number of here-documents.
+const MAX_DOCUMENTS: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     /// A simple command with its assignments, without redirections.
     Command(Vec<String>),
-    /// The start of a subshell.
+    /// The start of a subshell, which has its own directory.
     Open,
     /// The end of a subshell.
     Close,
@@ -42,62 +44,76 @@ impl Line {
         if line.len() > MAX_BYTES || line.contains([UNKNOWN, REDIRECTED]) {
             return Line::default();
         }
-        let (command, parts, documents) = (String::new(), Vec::new(), Vec::new());
-        let mut scanner = Scanner { rest: line.chars(), command, parts, depth: 0, documents };
-        let scanned = scanner.line();
-        Line { is_complete: scanned.is_ok() && scanner.depth == 0, parts: scanner.parts }
+        let line = without_documents(line);
+        let mut scanner = Scanner { rest: line.chars(), parts: Vec::new(), depth: 0 };
+        let is_complete = scanner.list(None).is_ok();
+        Line { parts: scanner.parts, is_complete }
     }
 }
 
 /// Whether a command follows the word.
 pub fn is_keyword(word: &str) -> bool {
-    matches!(word, "!" | "{" | "do" | "elif" | "else" | "if" | "then" | "time" | "until" | "while")
+    matches!(word, "!" | "{" | "coproc" | "do" | "elif" | "else" | "if" | "then" | "until" | "while")
 }
 
 struct Scanner<'a> {
     rest: Chars<'a>,
-    /// The present command, without redirections and with unknown expansions, still quoted.
-    command: String,
     parts: Vec<Part>,
-    /// Number of open subshells.
+    /// Number of lists in each other.
     depth: usize,
-    /// The ends of here-documents that begin after the line, and whether tabs before them are ignored.
-    documents: Vec<(String, bool)>,
 }
 
 impl Scanner<'_> {
-    fn line(&mut self) -> Scanned {
-        while let Some(c) = self.rest.next() {
+    /// Commands until a character, or to the end of the line. The present command is still quoted, without redirections.
+    fn list(&mut self, end: Option<char>) -> Scanned {
+        if self.depth > MAX_DEPTH {
+            return Err(NotUnderstood);
+        }
+        self.depth += 1;
+        let mut command = String::new();
+        loop {
+            let Some(c) = self.rest.next() else {
+                if end.is_some() {
+                    return Err(NotUnderstood);
+                }
+                break;
+            };
             match c {
-                '\\' => self.escape(),
-                '\'' => self.single_quoted()?,
-                '"' => self.double_quoted(0)?,
-                '$' if self.peek() == Some('\'') => self.ansi_quoted()?,
-                '$' | '`' => self.expansion(c, 0)?,
-                '#' if self.command.chars().next_back().is_none_or(char::is_whitespace) => self.comment(),
-                '&' if self.peek() == Some('>') => self.redirection('>')?,
-                '\n' => {
-                    self.end_command()?;
-                    self.skip_documents();
+                c if Some(c) == end => break,
+                '\\' => self.escape(&mut command),
+                '\'' => self.single_quoted(&mut command)?,
+                '"' => self.double_quoted(&mut command)?,
+                '$' if self.take_if(|c| c == '\'').is_some() => {
+                    self.text_to('\'')?;
+                    command.push(UNKNOWN);
                 }
-                ';' | '&' | '|' => self.end_command()?,
-                // After other words, it is the start of a function, of an array or of a pattern.
-                '(' if !self.command.split_whitespace().all(is_keyword) => return Err(NotUnderstood),
-                '(' => {
-                    self.end_command()?;
-                    self.depth += 1;
-                    self.parts.push(Part::Open);
+                '$' | '`' => self.expansion(c, &mut command)?,
+                '#' if command.chars().next_back().is_none_or(char::is_whitespace) => self.comment(),
+                '&' if self.peek() == Some('>') => self.redirection('>', &mut command)?,
+                '\n' | ';' | '&' | '|' => self.end_command(&mut command)?,
+                '(' if command.split_whitespace().all(is_keyword) => {
+                    command.clear();
+                    self.subshell()?;
                 }
-                ')' => {
-                    self.end_command()?;
-                    self.depth = self.depth.checked_sub(1).ok_or(NotUnderstood)?;
-                    self.parts.push(Part::Close);
-                }
-                '<' | '>' => self.redirection(c)?,
-                c => self.command.push(c),
+                // The start of a function, whose body counts as run.
+                '(' if self.take_if(|c| c == ')').is_some() => command.clear(),
+                // The start of an array or of a pattern.
+                '(' => return Err(NotUnderstood),
+                // The end of a pattern of `case`.
+                ')' => command.clear(),
+                '<' | '>' => self.redirection(c, &mut command)?,
+                c => command.push(c),
             }
         }
-        self.end_command()
+        self.depth -= 1;
+        self.end_command(&mut command)
+    }
+
+    fn subshell(&mut self) -> Scanned {
+        self.parts.push(Part::Open);
+        self.list(Some(')'))?;
+        self.parts.push(Part::Close);
+        Ok(())
     }
 
     fn peek(&self) -> Option<char> {
@@ -110,13 +126,9 @@ impl Scanner<'_> {
         Some(next)
     }
 
-    fn end_command(&mut self) -> Scanned {
-        let words = shlex::split(&std::mem::take(&mut self.command)).ok_or(NotUnderstood)?;
+    fn end_command(&mut self, command: &mut String) -> Scanned {
+        let words = shlex::split(&std::mem::take(command)).ok_or(NotUnderstood)?;
         let words: Vec<String> = words.into_iter().filter(|word| !word.starts_with(REDIRECTED)).collect();
-        // Its body is not run here.
-        if words.first().is_some_and(|first| first == "function") {
-            return Err(NotUnderstood);
-        }
         if !words.is_empty() {
             self.parts.push(Part::Command(words));
         }
@@ -124,9 +136,9 @@ impl Scanner<'_> {
     }
 
     /// A backslash before the end of a line continues the line.
-    fn escape(&mut self) {
+    fn escape(&mut self, command: &mut String) {
         if let Some(c) = self.rest.next().filter(|c| *c != '\n') {
-            self.command.extend(['\\', c]);
+            command.extend(['\\', c]);
         }
     }
 
@@ -134,164 +146,133 @@ impl Scanner<'_> {
         while self.take_if(|c| c != '\n').is_some() {}
     }
 
-    fn single_quoted(&mut self) -> Scanned {
-        self.command.push('\'');
+    fn single_quoted(&mut self, command: &mut String) -> Scanned {
+        command.push('\'');
         loop {
             let c = self.rest.next().ok_or(NotUnderstood)?;
-            self.command.push(c);
+            command.push(c);
             if c == '\'' {
                 return Ok(());
             }
         }
     }
 
-    fn double_quoted(&mut self, depth: usize) -> Scanned {
-        self.command.push('"');
+    fn double_quoted(&mut self, command: &mut String) -> Scanned {
+        command.push('"');
         loop {
             match self.rest.next().ok_or(NotUnderstood)? {
                 '"' => break,
-                '\\' => self.escape(),
-                c @ ('$' | '`') => self.expansion(c, depth)?,
-                c => self.command.push(c),
+                '\\' => self.escape(command),
+                c @ ('$' | '`') => self.expansion(c, command)?,
+                c => command.push(c),
             }
         }
-        self.command.push('"');
-        Ok(())
-    }
-
-    /// A quotation with escapes such as `$'\n'`, after the `$`.
-    fn ansi_quoted(&mut self) -> Scanned {
-        self.rest.next();
-        self.skip_to('\'')?;
-        self.command.push(UNKNOWN);
+        command.push('"');
         Ok(())
     }
 
     /// An expansion after its first character.
-    fn expansion(&mut self, first: char, depth: usize) -> Scanned {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        match self.peek() {
-            _ if first == '`' => self.skip_to('`')?,
-            Some('(') => {
-                self.rest.next();
-                self.skip_nested(')', depth + 1)?;
-            }
-            Some('{') => {
-                self.rest.next();
-                self.skip_nested('}', depth + 1)?;
-            }
-            Some(c) if is_name(c) => while self.take_if(is_name).is_some() {},
-            Some('@' | '*' | '#' | '?' | '-' | '$' | '!') => {
-                self.rest.next();
-            }
-            _ => {
-                self.command.push_str("\\$");
-                return Ok(());
-            }
+    fn expansion(&mut self, first: char, command: &mut String) -> Scanned {
+        if self.depth > MAX_DEPTH {
+            return Err(NotUnderstood);
         }
-        self.command.push(UNKNOWN);
+        self.depth += 1;
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        if first == '`' {
+            let inner = Line::parse(&self.text_to('`')?);
+            self.parts.push(Part::Open);
+            self.parts.extend(inner.parts);
+            self.parts.push(Part::Close);
+            if !inner.is_complete {
+                return Err(NotUnderstood);
+            }
+        } else if self.rest.as_str().starts_with("((") {
+            let (_, rest) = self.rest.as_str().split_once("))").ok_or(NotUnderstood)?;
+            self.rest = rest.chars();
+        } else if self.take_if(|c| c == '(').is_some() {
+            self.subshell()?;
+        } else if self.take_if(|c| c == '{').is_some() {
+            self.braces()?;
+        } else if self.take_if(is_name).is_some() {
+            while self.take_if(is_name).is_some() {}
+        } else if self.take_if(|c| "@*#?-$!".contains(c)).is_none() {
+            command.push_str("\\$");
+            self.depth -= 1;
+            return Ok(());
+        }
+        self.depth -= 1;
+        command.push(UNKNOWN);
         Ok(())
     }
 
-    /// Skips to a character that ends a quotation with escapes.
-    fn skip_to(&mut self, end: char) -> Scanned {
+    /// The text up to a character that ends a quotation, without its escapes.
+    fn text_to(&mut self, end: char) -> Result<String, NotUnderstood> {
+        let mut text = String::new();
         loop {
             match self.rest.next().ok_or(NotUnderstood)? {
-                '\\' => {
-                    self.rest.next();
-                }
-                c if c == end => return Ok(()),
-                _ => {}
+                '\\' => text.extend(self.rest.next()),
+                c if c == end => return Ok(text),
+                c => text.push(c),
             }
         }
     }
 
-    /// Skips an expansion in brackets. It may contain quotations, here-documents and others like it.
-    fn skip_nested(&mut self, end: char, depth: usize) -> Scanned {
-        if depth > MAX_DEPTH {
-            return Err(NotUnderstood);
-        }
-        let (command, documents) = (std::mem::take(&mut self.command), std::mem::take(&mut self.documents));
-        let (open, mut level) = (if end == ')' { '(' } else { '{' }, 1);
+    /// The rest of `${…}`.
+    fn braces(&mut self) -> Scanned {
+        let (mut skipped, mut level) = (String::new(), 1);
         while level > 0 {
             match self.rest.next().ok_or(NotUnderstood)? {
-                '\\' => {
-                    self.rest.next();
-                }
-                '\'' if end == ')' => self.single_quoted()?,
-                '"' => self.double_quoted(depth)?,
-                '$' if end == ')' && self.peek() == Some('\'') => self.ansi_quoted()?,
-                c @ ('$' | '`') => self.expansion(c, depth)?,
-                '#' if end == ')' && self.command.ends_with(char::is_whitespace) => self.comment(),
-                '<' if end == ')' && self.peek() == Some('<') => self.redirection('<')?,
-                '\n' => {
-                    self.command.push('\n');
-                    self.skip_documents();
-                }
-                c => {
-                    level = if c == open { level + 1 } else { level - usize::from(c == end) };
-                    self.command.push(c);
-                }
+                '\\' => self.escape(&mut skipped),
+                '"' => self.double_quoted(&mut skipped)?,
+                c @ ('$' | '`') => self.expansion(c, &mut skipped)?,
+                '{' => level += 1,
+                '}' => level -= 1,
+                _ => {}
             }
         }
-        (self.command, self.documents) = (command, documents);
         Ok(())
     }
 
     /// A redirection after its first character.
-    fn redirection(&mut self, first: char) -> Scanned {
-        let digits = self.command.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        if self.command[..digits].chars().next_back().is_none_or(char::is_whitespace) {
-            self.command.truncate(digits);
+    fn redirection(&mut self, first: char, command: &mut String) -> Scanned {
+        let digits = command.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        if command[..digits].chars().next_back().is_none_or(char::is_whitespace) {
+            command.truncate(digits);
         }
         if self.take_if(|c| c == '(').is_some() {
             // The name of a pipe, which is an argument.
-            self.skip_nested(')', 1)?;
-            self.command.push(UNKNOWN);
-            return Ok(());
+            command.push(UNKNOWN);
+            return self.subshell();
         }
         let mut operator = String::from(first);
         while let Some(c) = self.take_if(|c| matches!(c, '<' | '>' | '&' | '|')) {
             operator.push(c);
         }
-        if operator == "<<" {
-            return self.document();
-        }
         while self.take_if(|c| matches!(c, ' ' | '\t')).is_some() {}
-        self.command.extend([' ', REDIRECTED]);
+        command.extend([' ', REDIRECTED]);
         Ok(())
     }
+}
 
-    /// The end of a here-document, as the line announces it.
-    fn document(&mut self) -> Scanned {
-        let strips_tabs = self.take_if(|c| c == '-').is_some();
-        while self.take_if(|c| matches!(c, ' ' | '\t')).is_some() {}
-        let mut end = String::new();
-        while let Some(c) = self.take_if(|c| !c.is_whitespace() && !";&|()<>".contains(c)) {
-            match c {
-                '\'' | '"' | '\\' => {}
-                '$' | '`' => return Err(NotUnderstood),
-                c => end.push(c),
+/// The line without the texts of its here-documents. Each ends at a line with the word after its `<<`; without such a line it is
+/// not one.
+fn without_documents(text: &str) -> String {
+    let (mut kept, mut rest, mut left_documents) = (String::new(), text, MAX_DOCUMENTS);
+    while !rest.is_empty() {
+        let (line, mut after) = rest.split_at(rest.find('\n').map_or(rest.len(), |end| end + 1));
+        for word in line.split("<<").skip(1).take(left_documents) {
+            left_documents -= 1;
+            let word = word.trim_start_matches(['-', ' ', '\t']);
+            let end = word.find(|c: char| c.is_whitespace() || ";&|()<>".contains(c)).unwrap_or(word.len());
+            let word = word[..end].replace(['\'', '"', '\\'], "");
+            let mut lines = after.split_inclusive('\n');
+            if !word.is_empty() && lines.any(|line| line.trim() == word) {
+                let left: usize = lines.map(str::len).sum();
+                after = &after[after.len() - left..];
             }
         }
-        self.documents.push((end, strips_tabs));
-        self.command.push(' ');
-        Ok(())
+        kept.push_str(line);
+        rest = after;
     }
-
-    /// Skips the here-documents that begin here.
-    fn skip_documents(&mut self) {
-        for (end, strips_tabs) in std::mem::take(&mut self.documents) {
-            while !self.rest.as_str().is_empty() {
-                let text = self.rest.as_str();
-                let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
-                self.rest = rest.chars();
-                let line = if strips_tabs { line.trim_start_matches('\t') } else { line };
-                // In an expansion, the bracket can follow the end on the same line.
-                if line == end {
-                    break;
-                }
-            }
-        }
-    }
+    kept
 }

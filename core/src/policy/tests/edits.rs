@@ -1,31 +1,71 @@
-//! Two agents edit one file.
+//! Several agents, the user and commands edit one file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::scene::{Scene, after, before, idle, lead, mate};
 use crate::config::Mode;
 use crate::model::event::{Actor, ActorKind};
-use crate::policy::{Decision, FileHistory};
+use crate::policy::Decision;
 
-const FILE: &str = "/repo/src/parser.rs";
+/// A directory with a file of four lines. alice has a task in progress.
+struct Desk {
+    scene: Scene,
+    dir: tempfile::TempDir,
+}
 
-/// alice has a task in progress.
-fn scene() -> Scene {
+const TEXT: &str = "one\ntwo\nthree\nfour\n";
+
+fn desk() -> Desk {
     let mut scene = Scene::with(&[("1", "in_progress", "alice", &[])]);
     scene.policy.edit_collision.mode = Mode::Block;
-    scene
+    let dir = tempfile::tempdir().unwrap();
+    scene.directory = Some(dir.path().to_owned());
+    let desk = Desk { scene, dir };
+    fs::write(desk.file(), TEXT).unwrap();
+    desk
 }
 
-fn file() -> Value {
-    json!({"file_path": FILE})
+fn old_and_new(old: &str, new: &str) -> Value {
+    json!({"old_string": old, "new_string": new})
 }
 
-fn edit() -> Value {
-    before("Edit", file())
+impl Desk {
+    fn file(&self) -> PathBuf {
+        self.dir.path().join("parser.rs")
+    }
+
+    fn input(path: &Path, mut more: Value) -> Value {
+        more["file_path"] = json!(path);
+        more
+    }
+
+    fn reads(&mut self, actor: &Actor) {
+        let file = self.file();
+        self.scene.happens(actor, &after("Read", json!({"file_path": file})));
+    }
+
+    fn writes(&mut self, actor: &Actor, path: &Path, content: &str) {
+        fs::write(path, content).unwrap();
+        self.scene.happens(actor, &after("Write", Desk::input(path, json!({"content": content}))));
+    }
+
+    fn judges(&mut self, actor: &Actor, tool: &str, input: Value) -> Vec<(&'static str, Decision)> {
+        let input = Desk::input(&self.file(), input);
+        self.scene.codes(actor, &before(tool, input))
+    }
+
+    fn reason(&mut self, actor: &Actor, tool: &str, input: Value) -> String {
+        let input = Desk::input(&self.file(), input);
+        let reason = self.scene.judge(actor, &before(tool, input)).swap_remove(0).reason;
+        reason.replace(&*self.dir.path().canonicalize().unwrap().to_string_lossy(), "DIR")
+    }
 }
 
-fn read() -> Value {
-    before("Read", file())
+fn content(text: &str) -> Value {
+    json!({"content": text})
 }
 
 /// The end of a turn.
@@ -34,145 +74,144 @@ fn ends(scene: &mut Scene, name: &str) {
     scene.happens(&mate(name), &idle(name));
 }
 
-fn failed(mut call: Value) -> Value {
-    call["hook_event_name"] = json!("PostToolUseFailure");
-    call
+const CHANGED: [(&str, Decision); 1] = [("edit-of-changed-file", Decision::Block)];
+
+#[test]
+fn a_write_over_a_change_of_another_agent_collides_until_the_file_is_read_again() {
+    let mut desk = desk();
+    let file = desk.file();
+    desk.reads(&mate("bob"));
+    desk.reads(&mate("alice"));
+    desk.writes(&mate("alice"), &file, "one\nTWO by alice\nthree\nfour\n");
+    assert!(desk.judges(&mate("alice"), "Write", content("x")).is_empty(), "one's own change is known");
+    let reason = desk.reason(&mate("bob"), "Write", content("one\ntwo\nthree\nFOUR\n"));
+    insta::assert_snapshot!(reason, @r#"Blocked: editing "DIR/parser.rs", which alice changed at 1970-01-01 00:00:03 UTC, after you last read it. alice is working on task 1 "Task 1" (in_progress, owner alice). Your content does not have: "TWO by alice", "four" Read the file again before you edit it, and keep the changes of others."#);
+    assert_eq!(desk.judges(&mate("bob"), "Write", content("x")), CHANGED);
+    assert_eq!(desk.judges(&mate("bob"), "NotebookEdit", json!({"cell_id": "1"})), CHANGED);
+    desk.reads(&mate("bob"));
+    assert!(
+        desk.judges(&mate("bob"), "Write", content("x")).is_empty(),
+        "an agent that read it again may go on"
+    );
+    desk.writes(&mate("bob"), &file, "by bob\n");
+    assert_eq!(
+        desk.judges(&mate("alice"), "Write", content("x")),
+        CHANGED,
+        "now alice has not seen bob's change"
+    );
 }
 
 #[test]
-fn a_file_that_another_agent_changed_must_be_read_again() {
-    let mut scene = scene();
-    scene.happens(&mate("bob"), &read());
-    assert!(scene.codes(&mate("bob"), &edit()).is_empty());
-    scene.happens(&mate("alice"), &read());
-    scene.happens(&mate("alice"), &edit());
-    assert!(scene.codes(&mate("alice"), &edit()).is_empty(), "one's own change is known");
-    let found = scene.judge(&mate("bob"), &before("Write", file()));
-    insta::assert_snapshot!(found[0].reason, @r#"Blocked: editing "src/parser.rs", which alice changed at 1970-01-01 00:00:04 UTC, after you last read it. alice is working on task 1 "Task 1" (in_progress, owner alice). Read the file again before you edit it, and keep the other agent's changes."#);
-    assert_eq!((found[0].code, found[0].decision), ("edit-of-changed-file", Decision::Block));
-    assert_eq!(found[0].about, "bob");
-    scene.happens(&mate("bob"), &read());
-    assert!(scene.codes(&mate("bob"), &edit()).is_empty(), "an agent that read it again may go on");
-    scene.happens(&mate("bob"), &edit());
-    assert_eq!(scene.codes(&mate("alice"), &edit()).len(), 1, "now alice has not seen bob's change");
-    assert_eq!(scene.codes(&lead(), &edit()), [("edit-of-file-in-use", Decision::Block)]);
+fn an_edit_of_a_text_is_only_noted_because_claude_code_reports_a_text_that_is_gone() {
+    let mut desk = desk();
+    let file = desk.file();
+    desk.reads(&mate("bob"));
+    desk.writes(&mate("alice"), &file, "one\nTWO by alice\nthree\nfour\n");
+    let noted = [("edit-beside-changes", Decision::Warn)];
+    assert_eq!(desk.judges(&mate("bob"), "Edit", old_and_new("four", "4")), noted);
+    let edits = json!({"edits": [old_and_new("one", "1"), old_and_new("four", "4")]});
+    assert_eq!(desk.judges(&mate("bob"), "MultiEdit", edits), noted);
+    insta::assert_snapshot!(desk.reason(&mate("bob"), "Edit", old_and_new("four", "4")), @r#"Warning: editing "DIR/parser.rs", which alice changed at 1970-01-01 00:00:02 UTC, after you last read it. alice is working on task 1 "Task 1" (in_progress, owner alice). Your edit is in another place. Read the file again before you rely on the rest of it."#);
 }
 
 #[test]
-fn a_file_that_an_agent_never_read_collides_only_while_the_other_works() {
-    let mut scene = Scene::with(&[]);
-    scene.policy.edit_collision.mode = Mode::Warn;
-    scene.happens(&mate("alice"), &edit());
-    let found = scene.judge(&mate("bob"), &edit());
-    insta::assert_snapshot!(found[0].reason, @r#"Warning: editing "src/parser.rs", which alice changed at 1970-01-01 00:00:01 UTC. alice is still working. Read the file before you edit it, and keep the other agent's changes."#);
-    ends(&mut scene, "alice");
-    assert!(scene.codes(&mate("bob"), &edit()).is_empty(), "alice is idle");
-    scene.task(json!({"id": "7", "status": "in_progress", "owner": "@Alice", "subject": "x"}));
-    let found = scene.judge(&mate("bob"), &edit());
-    assert!(found[0].reason.contains("alice is working on task 7"), "{}", found[0].reason);
+fn of_two_agents_that_create_a_file_the_second_collides_while_the_first_works() {
+    let mut desk = desk();
+    fs::remove_file(desk.file()).unwrap();
+    let file = desk.file();
+    assert!(desk.judges(&mate("bob"), "Write", content("x")).is_empty());
+    desk.writes(&mate("alice"), &file, "alice\n");
+    assert_eq!(desk.judges(&mate("bob"), "Write", content("x")), [("edit-of-file-in-use", Decision::Block)]);
+    desk.scene.task(json!({"id": "1", "status": "completed", "owner": "alice", "subject": "x"}));
+    ends(&mut desk.scene, "alice");
+    assert!(desk.judges(&mate("bob"), "Write", content("x")).is_empty(), "alice is idle");
+}
+
+#[test]
+fn the_change_of_an_agent_that_is_gone_still_counts() {
+    let mut desk = desk();
+    let file = desk.file();
+    desk.reads(&mate("bob"));
+    desk.writes(&mate("carol"), &file, "carol\n");
+    desk.scene.happens(&mate("carol"), &json!({"hook_event_name": "SessionEnd"}));
+    let reason = desk.reason(&mate("bob"), "Write", content("x"));
+    assert!(reason.contains("which carol changed at") && !reason.contains("working"), "{reason}");
+}
+
+#[test]
+fn a_change_by_a_command_a_formatter_or_the_user_counts_for_a_write() {
+    let mut desk = desk();
+    let file = desk.file();
+    desk.reads(&mate("bob"));
+    let sed = std::process::Command::new("sed").args(["-i", "s/two/2/"]).arg(&file).status().unwrap();
+    assert!(sed.success());
+    insta::assert_snapshot!(desk.reason(&mate("bob"), "Write", content("one\n2\nthree\n")), @r#"Blocked: editing "DIR/parser.rs", which a command, a formatter or the user changed, after you last read it. Your content does not have: "four" Read the file again before you edit it, and keep the changes of others."#);
+    assert!(desk.judges(&mate("bob"), "Edit", old_and_new("four", "4")).is_empty());
+    fs::write(&file, TEXT).unwrap();
+    assert!(desk.judges(&mate("bob"), "Write", content("x")).is_empty(), "the content is the same again");
 }
 
 #[test]
 fn only_the_same_file_of_another_known_agent_collides() {
-    let mut scene = scene();
-    scene.happens(&mate("alice"), &edit());
-    let other = |path: &str| before("Edit", json!({"file_path": path}));
-    for path in ["/repo-2/src/parser.rs", "/repo/src/parser.rs.orig", "/repo/src"] {
-        assert!(scene.codes(&mate("bob"), &other(path)).is_empty(), "{path}");
-    }
-    assert!(scene.codes(&Actor::unknown(), &edit()).is_empty());
-    assert!(
-        scene.codes(&mate("bob"), &read()).is_empty()
-            && scene.codes(&mate("bob"), &after("Edit", file())).is_empty()
-    );
-    let role = |id: &str| Actor {
+    let mut desk = desk();
+    let worktree = desk.dir.path().join("worktree");
+    fs::create_dir(&worktree).unwrap();
+    desk.reads(&mate("bob"));
+    desk.writes(&mate("alice"), &worktree.join("parser.rs"), "alice\n");
+    assert!(desk.judges(&mate("bob"), "Write", content("x")).is_empty(), "another worktree");
+    let file = desk.file();
+    desk.writes(&mate("alice"), &file, "alice\n");
+    assert!(desk.judges(&Actor::unknown(), "Write", content("x")).is_empty());
+    let input = Desk::input(&file, content("x"));
+    assert!(desk.scene.codes(&mate("bob"), &before("Read", input.clone())).is_empty());
+    assert!(desk.scene.codes(&mate("bob"), &after("Write", input)).is_empty());
+    let linked = desk.dir.path().join("link");
+    std::os::unix::fs::symlink(desk.dir.path(), &linked).unwrap();
+    let linked = before("Write", Desk::input(&linked.join("worktree/../parser.rs"), content("x")));
+    assert_eq!(desk.scene.codes(&mate("bob"), &linked), CHANGED, "a link to it");
+}
+
+#[test]
+fn the_work_of_a_subagent_is_that_of_the_agent_that_started_it() {
+    let explorer = |id: &str| Actor {
         name: Some("Explore".to_owned()),
         id: Some(id.to_owned()),
         kind: ActorKind::Subagent,
     };
-    scene.happens(&role("a1"), &read());
-    scene.happens(&role("a2"), &read());
-    scene.happens(&role("a1"), &edit());
-    assert_eq!(scene.codes(&role("a2"), &edit()).len(), 1, "subagents of one role are two agents");
+    let mut desk = desk();
+    let file = desk.file();
+    let call = |id: &str| json!({"hook_event_name": "PreToolUse", "tool_name": "Agent", "tool_use_id": id, "tool_input": {"subagent_type": "Explore"}});
+    desk.scene.happens(&mate("bob"), &call("t1"));
+    desk.scene.happens(&explorer("a1"), &json!({"hook_event_name": "SubagentStart", "agent_id": "a1"}));
+    desk.reads(&mate("alice"));
+    desk.reads(&mate("bob"));
+    desk.writes(&explorer("a1"), &file, "bob\n");
+    assert!(desk.judges(&mate("bob"), "Write", content("x")).is_empty(), "it is bob's own work");
+    assert!(desk.reason(&mate("alice"), "Write", content("x")).contains("which bob changed at"));
+    let mut launched = call("t2");
+    launched["hook_event_name"] = json!("PostToolUse");
+    launched["tool_response"] = json!({"status": "async_launched", "agentId": "a2"});
+    desk.scene.happens(&lead(), &launched);
+    desk.writes(&explorer("a2"), &file, "lead\n");
+    assert!(desk.reason(&mate("alice"), "Write", content("x")).contains("which team-lead changed at"));
+    desk.writes(&explorer("a3"), &file, "who\n");
+    assert!(desk.reason(&mate("alice"), "Write", content("x")).contains("\"Explore (a3)\""), "unknown");
 }
 
 #[test]
-fn a_failed_or_denied_edit_is_no_change() {
-    let mut scene = scene();
-    scene.happens(&mate("bob"), &read());
-    scene.happens(&mate("alice"), &edit());
-    scene.happens(&mate("alice"), &failed(edit()));
-    assert!(scene.codes(&mate("bob"), &edit()).is_empty());
-    let mut first = edit();
-    first["tool_use_id"] = json!("first");
-    scene.happens(&mate("alice"), &first);
-    scene.happens(&mate("bob"), &read());
-    scene.happens(&mate("alice"), &edit());
-    scene.happens(&mate("alice"), &failed(edit()));
-    assert!(scene.codes(&mate("bob"), &edit()).is_empty(), "bob has seen the change before it");
-    scene.happens(&mate("alice"), &failed(first));
-    assert_eq!(
-        scene.team.ledger.files.unseen_changes(FILE, "carol").len(),
-        1,
-        "only the last call is taken back"
-    );
-}
-
-#[test]
-fn of_two_agents_that_start_at_the_same_time_one_is_blocked() {
-    let mut scene = scene();
-    scene.happens(&mate("alice"), &read());
-    scene.happens(&mate("bob"), &read());
-    assert!(scene.codes(&mate("alice"), &edit()).is_empty());
-    scene.happens(&mate("alice"), &edit());
-    assert_eq!(scene.codes(&mate("bob"), &edit()).len(), 1, "before the first edit has returned");
-    assert!(scene.codes(&mate("alice"), &edit()).is_empty(), "a blocked call changes nothing");
-}
-
-#[test]
-fn the_history_is_bounded_and_keeps_changes_longest() {
-    let mut scene = scene();
-    scene.happens(&mate("alice"), &edit());
-    for number in 0..600 {
-        let path = format!("/repo/{number}/{}", "x".repeat(200));
-        scene.happens(&mate("bob"), &before("Read", json!({"file_path": path})));
+fn the_history_is_bounded_and_keeps_uncommitted_changes_longest() {
+    let mut desk = desk();
+    let file = desk.file();
+    desk.writes(&mate("alice"), &file, "alice\n");
+    for number in 0..300 {
+        let path = desk.dir.path().join(format!("{number}.rs"));
+        desk.scene.happens(&mate("bob"), &after("Read", json!({"file_path": path})));
     }
     for number in 0..100 {
-        scene.happens(&mate(&format!("agent-{number}")), &read());
+        desk.reads(&mate(&format!("agent-{number}")));
     }
-    let files = &scene.team.ledger.files;
-    assert_eq!(files.unseen_changes(FILE, "bob").len(), 1);
-    assert_eq!((files.count(), files.records().len()), (256, 256 + 16));
-    let mut stored = FileHistory::default();
-    for record in files.records() {
-        let line = serde_json::to_string(&record).unwrap();
-        stored.insert(serde_json::from_str(&line).unwrap());
-    }
-    assert_eq!(&stored, files);
-}
-
-#[test]
-fn the_records_of_a_step_repeat_it() {
-    let mut scene = scene();
-    let mut stored = FileHistory::default();
-    let git = |line: &str| after("Bash", json!({"command": line}));
-    let steps = [
-        (mate("alice"), read()),
-        (mate("alice"), edit()),
-        (mate("bob"), before("Write", json!({"file_path": "/repo/new.rs"}))),
-        (mate("alice"), failed(edit())),
-        (mate("bob"), git("git add -A")),
-        (lead(), git("git commit -m x")),
-        (lead(), git("git reset --hard")),
-        (mate("bob"), git("git status")),
-    ];
-    for (actor, event) in steps {
-        let known = scene.team.ledger.files.clone();
-        scene.happens(&actor, &event);
-        let records = scene.team.ledger.files.records_since(&known);
-        assert!(records.len() <= 3, "{records:?}");
-        records.into_iter().for_each(|record| stored.insert(record));
-        stored.order = scene.team.ledger.files.order;
-        assert_eq!(stored, scene.team.ledger.files, "{event}");
-    }
+    let text = serde_json::to_string(&desk.scene.team.ledger.files).unwrap();
+    assert_eq!(text.matches("\"seen\"").count(), 255 + 16, "{text:.400}");
+    let root = desk.dir.path().canonicalize().unwrap();
+    assert_eq!(desk.scene.team.ledger.files.open_files(&root.to_string_lossy(), "bob").len(), 1);
 }

@@ -1,18 +1,18 @@
 //! A team in the middle of its work, judged one event at a time.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::client::payload::Payload;
+use crate::client::payload::{Kind, Payload};
 use crate::client::team::Task;
 use crate::config::{Policy, Rule};
 use crate::enforcement;
 use crate::model::Tool;
 use crate::model::event::Actor;
 use crate::policy::{
-    Access, Case, Counting, Decision, Finding, GitCall, GitCommand, GitCommands, Guard, Judged, Judgement,
-    PathArgument, Paths, Place, Rules, TeamState, Verdict, gates, judge,
+    Access, Case, Counting, Decision, Edit, FileState, Finding, GitAccess, GitLoss, Guard, Judged, Judgement,
+    Lost, Rules, TeamState, Verdict, gates, judge,
 };
 use crate::sys::clock::Timestamp;
 
@@ -22,39 +22,33 @@ pub struct Scene {
     pub team: TeamState,
     pub policy: Policy,
     pub rules: Vec<Rule>,
+    /// Where the tools run. Without it, no file is used.
+    pub directory: Option<PathBuf>,
     clock: u32,
 }
 
-/// The files that a tool call uses; links count as resolved. The first directory is the root of the working tree, and
-/// Write creates its file.
+/// Facts about a tool call, without a disk and without git.
 pub fn access(payload: &Payload) -> Option<Access> {
-    let input = payload.tool_input();
-    let root_len = |path: &str| path.match_indices('/').nth(1).map_or(path.len(), |(at, _)| at);
-    if payload.tool() == Some(Tool::Bash) {
-        let found = GitCommands::parse(input.get("command")?.as_str()?, Path::new("/repo"));
-        let resolve = |command: &GitCommand| {
-            let directory = command.directory.to_str()?;
-            let root = directory[..root_len(directory)].to_owned();
-            let paths = |all: &[PathArgument]| {
-                let path = |path: &PathArgument| match path {
-                    PathArgument::Below(path) if path != "." => format!("{directory}/{path}"),
-                    PathArgument::Below(_) => directory.to_owned(),
-                    PathArgument::Top => root.clone(),
-                };
-                Paths(all.iter().map(path).collect())
-            };
-            let effects = command.effects.iter().map(|effect| effect.with_paths(|all| paths(all))).collect();
-            Some(GitCall { root: root.clone(), name: command.name, effects })
-        };
-        let calls = found.commands.iter().filter_map(resolve).collect();
-        return Some(Access::Git { calls, is_complete: found.is_complete });
-    }
-    let path = input.get("file_path")?.as_str()?;
-    let is_new = payload.tool_name() == Some("Write");
-    let place = Place { path: path.to_owned(), root_len: root_len(path), is_new };
-    match payload.tool()? {
-        Tool::Read => Some(Access::Reads(place)),
-        Tool::Edit => Some(Access::Changes(place)),
+    let path = |key: &str| payload.tool_input().get(key)?.as_str().map(str::to_owned);
+    match (payload.kind(), payload.tool()?) {
+        (Kind::PostToolUse, tool @ (Tool::Read | Tool::Edit)) => {
+            let state = Some(FileState::default());
+            Some(Access::Used { path: path("file_path")?, state, is_change: tool == Tool::Edit })
+        }
+        (_, Tool::Edit) => {
+            let present = Some(FileState { size: 1, ..FileState::default() });
+            Some(Access::Edit(Edit { path: path("file_path")?, present, ..Edit::default() }))
+        }
+        (_, Tool::Bash) => {
+            let all = || vec!["/1".to_owned(), "/2".to_owned()];
+            let tree = |paths| Lost::Tree("/".to_owned(), paths);
+            let kinds = [Lost::Changes, Lost::Adds, Lost::Commits, Lost::Stash, tree];
+            let loss =
+                |kind: fn(_) -> _| GitLoss { command: "reset", root: "/".to_owned(), what: kind(all()) };
+            let losses = kinds.into_iter().map(loss).collect();
+            let (made, settled, shown) = (all(), vec!["/2".to_owned()], vec!["/1".to_owned()]);
+            Some(Access::Git(GitAccess { losses, is_complete: true, before: None, made, settled, shown }))
+        }
         _ => None,
     }
 }
@@ -130,11 +124,25 @@ impl Scene {
         Timestamp::from_millis(self.clock as i64 * 1_000).unwrap()
     }
 
+    fn in_directory(&self, fields: &Value) -> Value {
+        let mut fields = fields.clone();
+        if let Some(directory) = self.directory.as_ref().filter(|_| fields.get("cwd").is_none()) {
+            fields["cwd"] = json!(directory);
+        }
+        fields
+    }
+
+    fn access(&self, event: &Judged<'_>) -> Option<Access> {
+        self.directory.as_ref()?;
+        enforcement::access(&self.policy, event, || self.team.ledger.files.clone())
+    }
+
     /// Judges an event.
     pub fn judge(&mut self, actor: &Actor, fields: &Value) -> Vec<Finding> {
-        let (at, payload) = (self.at(), payload(fields));
-        let (kind, access) = (payload.kind(), access(&payload));
-        let event = Judged { at, kind, actor, payload: &payload, access: access.as_ref() };
+        let (at, payload) = (self.at(), payload(&self.in_directory(fields)));
+        let event = Judged { at, kind: payload.kind(), actor, payload: &payload, access: None };
+        let access = self.access(&event);
+        let event = Judged { access: access.as_ref(), ..event };
         judge(&self.policy, &Rules::of(&self.rules), &Case::new(event, &self.team))
     }
 
@@ -154,9 +162,10 @@ impl Scene {
     }
 
     fn observes(&mut self, actor: &Actor, fields: &Value, held_back: bool) {
-        let (at, payload) = (self.at(), payload(fields));
-        let (kind, access) = (payload.kind(), access(&payload));
-        let event = Judged { at, kind, actor, payload: &payload, access: access.as_ref() };
+        let (at, payload) = (self.at(), payload(&self.in_directory(fields)));
+        let event = Judged { at, kind: payload.kind(), actor, payload: &payload, access: None };
+        let access = self.access(&event);
+        let event = Judged { access: access.as_ref(), ..event };
         gates::budget::observe(&self.policy, &event, &mut self.team);
         self.team.apply(&event, &Judgement { blocked: held_back, ..Judgement::default() });
     }

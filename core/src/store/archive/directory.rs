@@ -224,7 +224,7 @@ impl Archive {
         let Some(dir) = self.run_dir(run) else { return false };
         let is_dir = || dir.symlink_metadata().is_ok_and(|found| found.is_dir());
         // Files of a hook call that was late for a run that was pruned.
-        const LATE: [&str; 3] = ["events", "gates.", "files.jsonl"];
+        const LATE: [&str; 3] = ["events", "gates.", "files.json"];
         let is_late = |name: &str| LATE.iter().any(|late| name.starts_with(late));
         let is_nothing = |name: OsString| fs::is_draft(&name) || name.to_str().is_some_and(is_late);
         let is_empty =

@@ -158,6 +158,16 @@ pub fn is_same_path(one: &Path, other: &Path) -> bool {
     one == other || is_linked().unwrap_or(false)
 }
 
+/// The path with all links resolved as far as it exists; the rest is only made plain.
+pub fn resolved(path: &Path) -> Option<PathBuf> {
+    let plain = plain(path);
+    let existing = plain.ancestors().find_map(|start| Some((start, start.canonicalize().ok()?)));
+    let (start, resolved) = existing?;
+    let rest = plain.strip_prefix(start).ok()?;
+    // `join` would end an empty rest with a slash.
+    Some(if rest.as_os_str().is_empty() { resolved } else { resolved.join(rest) })
+}
+
 /// The path without `.` and `..`. Links are not resolved.
 pub fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
