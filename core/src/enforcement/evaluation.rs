@@ -61,12 +61,13 @@ pub struct Findings<'a> {
     pub max_blocks: u32,
 }
 
-/// Notes the progress of the team, counts each finding, and applies overrides (`is_paused`) and the loop guard.
+/// Notes the progress of the team, counts each finding, and applies overrides and the loop guard. `lifts` returns whether an
+/// override allows the action of a finding; an allowance is then used up.
 pub fn evaluate(
     Findings { event, findings, max_blocks }: Findings<'_>,
     team: &TeamState,
     guard: &mut Guard,
-    is_paused: impl FnMut(&Finding) -> bool,
+    lifts: impl FnMut(&Finding) -> bool,
 ) -> Evaluation {
     // For other events, a hook call does not read the tasks.
     if !findings.is_empty() || needs_team_state(event) {
@@ -77,7 +78,7 @@ pub fn evaluate(
     }
     let state = team.key();
     let (at, ends_turn) = (event.at.millis(), Case::new(*event, team).ends_turn());
-    decide(findings, guard, &Counting { state: &state, max_blocks, at, ends_turn }, is_paused)
+    decide(findings, guard, &Counting { state: &state, max_blocks, at, ends_turn }, lifts)
 }
 
 /// The first block decides; the findings behind it are neither shown nor counted.
@@ -85,13 +86,13 @@ pub fn decide(
     findings: &[Finding],
     guard: &mut Guard,
     counting: &Counting<'_>,
-    mut is_paused: impl FnMut(&Finding) -> bool,
+    mut lifts: impl FnMut(&Finding) -> bool,
 ) -> Evaluation {
     let mut evaluation = Evaluation::default();
     let shutdown =
         |finding: &Finding| (finding.gate == Gate::PrematureShutdown).then(|| finding.about.clone());
     for finding in findings {
-        let verdict = match is_paused(finding) {
+        let verdict = match lifts(finding) {
             true => Verdict { decision: Decision::Allow, paused: true, ..finding.verdict() },
             false => guard.decide(finding, counting),
         };

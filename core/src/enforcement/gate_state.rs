@@ -160,7 +160,7 @@ mod tests {
         let refused = || store.open().saver.locked.unwrap_err().kind();
         let add = |open: OpenGateState, name: String| {
             let mut after = open.gate_state;
-            after.ledger.left.insert(name);
+            after.ledger.departed.insert(name);
             open.saver.save(after)
         };
         let open = store.open();
@@ -168,10 +168,10 @@ mod tests {
         open.saver.locked.as_ref().unwrap().0.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
         add(open, session(2)).unwrap();
-        assert!(store.open().gate_state.ledger.left.contains("2"));
+        assert!(store.open().gate_state.ledger.departed.contains("2"));
         let large = add(store.open(), "x".repeat(GateState::MAX_BYTES as usize));
         assert!(large.is_err(), "a document that is too large to be read is not written");
-        assert!(store.open().gate_state.ledger.left.contains("2"));
+        assert!(store.open().gate_state.ledger.departed.contains("2"));
         std::fs::write(dir.path().join("gates.json"), "{half").unwrap();
         let open = store.open();
         assert_eq!(open.gate_state, GateState::default());
@@ -181,7 +181,7 @@ mod tests {
         let open = store.open();
         assert!(open.damage.is_none(), "the damage is reported once");
         add(open, session(3)).unwrap();
-        assert!(store.open().gate_state.ledger.left.contains("3"));
+        assert!(store.open().gate_state.ledger.departed.contains("3"));
     }
 
     #[test]

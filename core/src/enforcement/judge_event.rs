@@ -48,7 +48,7 @@ pub struct PolicyRequest<'a> {
     /// The last snapshot index of the team.
     pub index: Option<&'a Index>,
     /// Number of the team's files that were not archived in time.
-    pub left: usize,
+    pub unarchived: usize,
     /// Why files of the team may be missing from the index.
     pub problems: &'a [&'a str],
     /// The verdicts on the same event, if this hook call repeats an earlier one.
@@ -105,7 +105,7 @@ impl PolicyRequest<'_> {
             index = self.index;
             team = TeamState { ledger: team.ledger, ..self.team(index, until) };
         }
-        let unread = team.unread + index.map_or(0, |_| self.left);
+        let unread = team.unread + index.map_or(0, |_| self.unarchived);
         if unread > 0 {
             failed.get_or_insert(format!("{unread} of the team's files could not be read in time"));
         }

@@ -48,7 +48,7 @@ impl RunSpending {
             name == LEAD
                 || team.members.iter().any(|member| member == name)
                 || team.ledger.members.contains_key(name)
-                || team.ledger.left.contains(name)
+                || team.ledger.departed.contains(name)
         };
         let ledger = &team.ledger;
         let by_hooks =

@@ -15,7 +15,7 @@ pub struct CapturedTeams {
     /// The scopes of the teams whose name a team in another configuration directory had first.
     shared_names: BTreeMap<SafeName, CaptureScope>,
     /// Number of files of each team that were not archived in time.
-    pub left: BTreeMap<SafeName, usize>,
+    pub unarchived: BTreeMap<SafeName, usize>,
     /// Teams whose directory was removed since the last capture.
     pub vanished: Vec<CaptureScope>,
     /// Since when a session without a team has none.
@@ -38,7 +38,7 @@ impl CapturedTeams {
         self.notes.extend(captured.notes.into_iter().map(of_team));
         if let (Some(team), Some(index)) = (subject.team(), captured.index) {
             self.teams.insert(team.clone(), index);
-            self.left.insert(team.clone(), captured.left);
+            self.unarchived.insert(team.clone(), captured.unarchived);
             if matches!(subject, CaptureScope::TeamIn(..)) {
                 self.shared_names.insert(team.clone(), subject.clone());
             }

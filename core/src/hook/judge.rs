@@ -98,7 +98,7 @@ impl Call<'_> {
             run: by.run.as_deref(),
             team: team.map(|team| team.as_str()),
             index: team.and_then(|team| self.found.teams.get(team)),
-            left: team.and_then(|team| self.found.left.get(team)).copied().unwrap_or_default(),
+            unarchived: team.and_then(|team| self.found.unarchived.get(team)).copied().unwrap_or_default(),
             problems: &problems,
             earlier_verdicts: received.earlier_verdicts.as_deref(),
             delivers_answers: delivers_answers(by.state.version.as_deref()),

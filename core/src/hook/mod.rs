@@ -147,7 +147,7 @@ pub fn run(event: Option<&str>, by: CalledBy) -> ExitCode {
     let input = payload::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
     let start = Instant::now();
     let mut outcome = recorder.record(&input, event);
-    note_problems(&recorder, &mut outcome, event, start.elapsed());
+    report_problems(&recorder, &mut outcome, event, start.elapsed());
     respond(&outcome.answer, unsafe_store.as_ref())
 }
 
@@ -193,7 +193,7 @@ fn recorder(by: CalledBy) -> (Recorder, Option<Error>) {
 }
 
 /// Writes the problems of a call, which took this long, to the diagnostics.
-fn note_problems(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>, took: Duration) {
+fn report_problems(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>, took: Duration) {
     outcome.notes.extend(recorder.paths.warning.clone().map(Note::problem));
     recorder.env.problems().iter().for_each(|odd| outcome.add(format!("{odd}; using the default")));
     outcome.add_notes();

@@ -118,8 +118,8 @@ impl<'a> Case<'a> {
 
     /// Whether a text names a member that has left and was not spawned again.
     pub fn has_left(&self, text: &str) -> bool {
-        let (name, left) = (self.team.ledger.strip_team(text), &self.team.ledger.left);
-        left.contains(name) || left.iter().any(|known| fold(known) == fold(name))
+        let (name, departed) = (self.team.ledger.strip_team(text), &self.team.ledger.departed);
+        departed.contains(name) || departed.iter().any(|known| fold(known) == fold(name))
     }
 
     /// Whether exactly this name belongs to a teammate.

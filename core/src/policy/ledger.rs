@@ -33,7 +33,8 @@ pub struct Ledger {
     /// Background tasks of unknown teammates: id → the [`mark`] of its description.
     pub background: BTreeMap<String, String>,
     /// Members that left and were not spawned again. They cannot be stopped, whatever work is left.
-    pub left: BTreeSet<String>,
+    #[serde(rename = "left")]
+    pub departed: BTreeSet<String>,
     /// Number of recorded steps. It orders events even if the clock is set back.
     pub order: u64,
     /// Whether the team ever had a task. Claude Code 2.1.328 deletes all of them when all are completed.
@@ -67,7 +68,7 @@ pub struct MemberActivity {
     pub last_message: Option<u64>,
     /// The final text of its last turn that had one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<FinalText>,
     /// Its last question to each agent; `*` for everyone.
     #[serde(rename = "asked")]
     pub questions: BTreeMap<String, u64>,
@@ -92,7 +93,7 @@ pub struct MemberActivity {
 /// [`delivers_answers`]: crate::client::compat::delivers_answers
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Answer {
+pub struct FinalText {
     /// Position of the end of the turn.
     pub at: u64,
     /// Whether the agent sent no message in that turn.
@@ -106,9 +107,9 @@ pub struct Answer {
 /// Maximum length of the stored beginning of an answer, in characters.
 const MAX_ANSWER_CHARS: usize = 160;
 
-impl Answer {
+impl FinalText {
     /// The answer in a final text; `None` if it is blank.
-    pub(super) fn of(text: &str, at: u64, is_all: bool) -> Option<Answer> {
+    pub(super) fn of(text: &str, at: u64, is_all: bool) -> Option<FinalText> {
         let mut start = String::new();
         let mut words = text.split_whitespace();
         while let Some(word) = words.next().filter(|_| start.len() < 4 * MAX_ANSWER_CHARS) {
@@ -116,7 +117,7 @@ impl Answer {
             start.extend(word.chars().take(MAX_ANSWER_CHARS + 1));
         }
         let start = cut(&start, MAX_ANSWER_CHARS);
-        (!start.is_empty()).then_some(Answer { at, is_all, bytes: text.len(), start: Some(start) })
+        (!start.is_empty()).then_some(FinalText { at, is_all, bytes: text.len(), start: Some(start) })
     }
 }
 
@@ -306,11 +307,11 @@ impl Ledger {
     /// Forgets the ids of a member that has left. If it shares its description with a member that is still there, the
     /// name stays, because the id may belong to either.
     pub(super) fn forget_handles(&mut self, name: &str) {
-        let Ledger { handles, spawned_for, background, left, .. } = self;
+        let Ledger { handles, spawned_for, background, departed, .. } = self;
         handles.retain(|_, member| member != name);
         spawned_for.retain(|mark, all| {
-            all.retain(|member| member != name || left.contains(name));
-            let stays = all.iter().any(|member| !left.contains(member));
+            all.retain(|member| member != name || departed.contains(name));
+            let stays = all.iter().any(|member| !departed.contains(member));
             if !stays {
                 background.retain(|_, of| of != mark);
             }
@@ -322,7 +323,7 @@ impl Ledger {
     fn described<'a>(&'a self, description: &str) -> TeammateRef<'a> {
         if let Some(all) = self.spawned_for.get(&mark(description)) {
             // Claude Code no longer lists a member that has left.
-            let mut there = all.iter().filter(|name| !self.left.contains(*name));
+            let mut there = all.iter().filter(|name| !self.departed.contains(*name));
             return match (there.next(), there.next()) {
                 (Some(one), None) => TeammateRef::Among(slice::from_ref(one)),
                 _ => TeammateRef::Among(all),

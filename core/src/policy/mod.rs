@@ -26,7 +26,7 @@ pub use gates::judge;
 pub use git::{Affected, Effect, Files, GitCommand, GitCommands, Makes};
 pub use guard::{Counting, Guard};
 pub(crate) use ledger::mark;
-pub use ledger::{Answer, Ledger, MemberActivity, PendingToolCall, TeammateRef};
+pub use ledger::{FinalText, Ledger, MemberActivity, PendingToolCall, TeammateRef};
 pub use observe::{Sent, asks, stopped};
 pub use reason::{Reason, cut, escaped, short_reason, without_prefix};
 pub use rules::Rules;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::ledger::{Answer, PendingToolCall, fits, mark, note_last};
+use super::ledger::{FinalText, PendingToolCall, fits, mark, note_last};
 use super::{Judged, Ledger, MemberActivity, Sign};
 use crate::client::compat::is_json_text;
 use crate::client::payload::{Kind, Message, MessageKind, Payload, Spawn, TaskUpdate};
@@ -56,7 +56,7 @@ impl Ledger {
             Kind::Notification if event.payload.is_idle_prompt() => {
                 self.end_turn(event, teammate, Sign::GoesIdle);
             }
-            Kind::TeammateIdle => idler(event).into_iter().for_each(|name| self.go_idle(name)),
+            Kind::TeammateIdle => idle_teammate(event).into_iter().for_each(|name| self.go_idle(name)),
             // In a pane the process ends with its member (2.1.328: no PostToolUse after the approval).
             Kind::SessionEnd => teammate.into_iter().for_each(|name| self.remove_member(name)),
             Kind::TaskCreated | Kind::TaskCompleted => self.tasked = true,
@@ -82,7 +82,7 @@ impl Ledger {
     }
 
     fn begin_turn(&mut self, name: &str) {
-        self.left.remove(name);
+        self.departed.remove(name);
         if !self.activity_mut(name).works() {
             self.activity_mut(name).since = Some(self.next());
         }
@@ -100,9 +100,9 @@ impl Ledger {
             let is_all = activity.last_message <= activity.since;
             // The last text of a turn that failed is the error.
             let text = event.payload.text("last_assistant_message").filter(|_| sign == Sign::EndsTurn);
-            let answer = text.and_then(|text| Answer::of(text, order, is_all));
+            let answer = text.and_then(|text| FinalText::of(text, order, is_all));
             // An earlier answer is not that of this turn.
-            let earlier = activity.answer.take().map(|answer| Answer { is_all: false, ..answer });
+            let earlier = activity.answer.take().map(|answer| FinalText { is_all: false, ..answer });
             activity.answer = answer.or(earlier);
         }
         if let Some(name) = member(event) {
@@ -245,7 +245,7 @@ impl Ledger {
 
     fn note_spawn(&mut self, event: &Judged<'_>, spawn: &Spawn, at: u64) {
         // Its first turn and its first message can come before the spawn returns.
-        self.left.remove(&spawn.name);
+        self.departed.remove(&spawn.name);
         let activity = self.activity_mut(&spawn.name);
         (activity.stopping, activity.approved_shutdown) = (false, false);
         activity.questions.retain(|_, asked| *asked > at);
@@ -317,8 +317,8 @@ impl Ledger {
 
     fn remove_member(&mut self, name: &str) {
         self.members.remove(name);
-        if self.left.len() < MAX_LEFT && fits(name) {
-            self.left.insert(name.to_owned());
+        if self.departed.len() < MAX_LEFT && fits(name) {
+            self.departed.insert(name.to_owned());
         }
         self.forget_handles(name);
     }
@@ -355,7 +355,7 @@ pub fn shutdown_request(event: &Judged<'_>) -> Option<Message> {
 }
 
 /// The teammate that goes idle; this event names it.
-pub fn idler<'a>(event: &Judged<'a>) -> Option<&'a str> {
+pub fn idle_teammate<'a>(event: &Judged<'a>) -> Option<&'a str> {
     let named = event.payload.text("teammate_name").filter(|name| !name.is_empty());
     named.or(event.actor.name.as_deref()).filter(|name| *name != LEAD)
 }

@@ -1,6 +1,6 @@
 //! Reasons that a model reads: short, and safe against instructions hidden in a task's subject.
 
-use super::Answer;
+use super::FinalText;
 use crate::client::team::Task;
 use crate::config::{Gate, Mode};
 use crate::model::TaskStatus;
@@ -124,7 +124,7 @@ impl Reason {
 
     /// Adds the beginning of an answer, quoted; in metadata-only mode, its size.
     #[must_use]
-    pub fn answer(mut self, answer: &Answer) -> Reason {
+    pub fn answer(mut self, answer: &FinalText) -> Reason {
         self.text.push_str(&match &answer.start {
             Some(start) => format!("\"{}\"", escaped(start, MAX_ANSWER_CHARS)),
             None => format!("a text of {} bytes.", answer.bytes),

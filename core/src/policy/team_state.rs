@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::observe::{Sent, idler, shutdown_request};
+use super::observe::{Sent, idle_teammate, shutdown_request};
 use super::{Case, Judged, Ledger};
 use crate::client::payload::{Kind, MessageKind, TaskUpdate};
 use crate::client::team::{
@@ -119,7 +119,7 @@ impl TeamState {
         self.ledger.observe(event);
         // A teammate whose idle is blocked continues, and so does one with unread messages.
         if event.kind == Kind::TeammateIdle
-            && let Some(name) = idler(event)
+            && let Some(name) = idle_teammate(event)
             && (judgement.blocked || self.waiting(name) > 0)
             && let Some(member) = self.ledger.members.get_mut(name)
         {

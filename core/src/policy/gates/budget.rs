@@ -8,7 +8,7 @@ use crate::client::payload::{Kind, MessageKind};
 use crate::config::{Gate, LimitScope, Mode, Policy};
 use crate::model::Tool;
 use crate::model::event::{Actor, ActorKind, LEAD};
-use crate::policy::observe::{Sent, idler};
+use crate::policy::observe::{Sent, idle_teammate};
 use crate::policy::{Case, Decision, Finding, Judged, Reason, TeamState};
 
 pub use super::limit_use::summaries;
@@ -104,7 +104,7 @@ pub(super) fn mode_of_more_work(policy: &Policy, case: &Case<'_>, mode: Mode) ->
     if mode != Mode::Block || !budget.is_on() || budget.mode != Mode::Block {
         return mode;
     }
-    let agent = idler(&case.event).unwrap_or_else(|| case.actor());
+    let agent = idle_teammate(&case.event).unwrap_or_else(|| case.actor());
     let concerns = |one: &LimitUse<'_>| matches!(one.by, Subject::All) || one.by == Subject::Agent(agent);
     let is_blocked = uses(policy, &case.team.spending, case.event.at)
         .any(|one| one.level() == Level::Blocks && concerns(&one));

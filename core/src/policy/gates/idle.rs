@@ -13,7 +13,7 @@ use crate::policy::{Case, Finding, Reason, observe};
 pub fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (settings, team) = (&policy.idle_with_work, case.team);
     let mode = settings.mode;
-    let name = idler(case)?;
+    let name = blockable_idler(case)?;
     let is_held_up = |task: &Task| is_marked_waiting(settings, task) || team.blockers(task).next().is_some();
     let mut open = case.owned(name, &TaskStatus::InProgress);
     // It waits if all its tasks in progress are held up, or without one all its pending tasks.
@@ -62,7 +62,7 @@ pub fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 /// Going idle without a report since the last instruction: a message, or a final text that Claude Code delivers.
 pub fn without_report(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.report_before_idle.mode;
-    let name = idler(case)?;
+    let name = blockable_idler(case)?;
     if !case.team.ledger.of(name).has_unreported_work(case.team.delivers_answers) {
         return None;
     }
@@ -80,9 +80,9 @@ pub fn without_report(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 /// The teammate that goes idle, unless it must not be blocked: it has a shutdown request or unread messages, which are
 /// delivered only at idle, it waits for the approval of its plan, or it is a child whose idle is reported under its parent's
 /// name.
-pub(super) fn idler<'a>(case: &Case<'a>) -> Option<&'a str> {
+pub(super) fn blockable_idler<'a>(case: &Case<'a>) -> Option<&'a str> {
     let (event, team) = (&case.event, case.team);
-    let name = observe::idler(event).filter(|_| event.kind == Kind::TeammateIdle)?;
+    let name = observe::idle_teammate(event).filter(|_| event.kind == Kind::TeammateIdle)?;
     let activity = team.ledger.of(name);
     let waits = activity.stopping || team.waiting(name) > 0 || team.awaits_approval(name);
     (!waits && !is_child(case, name)).then_some(name)

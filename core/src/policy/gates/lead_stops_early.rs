@@ -98,7 +98,7 @@ impl<'c, 'a> Workers<'c, 'a> {
             Some(LEAD) => other_runs || self.will_answer(LEAD),
             Some(owner) => {
                 let is_teammate = case.is_teammate(owner)
-                    || ledger.left.contains(owner)
+                    || ledger.departed.contains(owner)
                     || ledger.of(owner).turned
                     || ledger.handles.values().any(|name| name == owner);
                 !is_teammate || self.is_working(owner) || self.will_answer(owner)
@@ -143,7 +143,7 @@ impl<'c, 'a> Workers<'c, 'a> {
         let Some(listed) = &self.listed else {
             return activity.turned || activity.last_instruction().is_some();
         };
-        let has_left = self.case.team.ledger.left.contains(name);
+        let has_left = self.case.team.ledger.departed.contains(name);
         listed.unknown || (listed.teammates.contains(name) && !has_left)
     }
 }

@@ -79,7 +79,7 @@ fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>) -> Option<String> {
     let actor = || case.actor().to_owned();
     match gate {
         Gate::PrematureShutdown => premature_shutdown::subject(policy, case),
-        Gate::IdleWithWork | Gate::ReportBeforeIdle => idle::idler(case).map(str::to_owned),
+        Gate::IdleWithWork | Gate::ReportBeforeIdle => idle::blockable_idler(case).map(str::to_owned),
         Gate::UnfinishedDependencies => unfinished_dependencies::update(case).map(|_| actor()),
         Gate::TeamSize => team_size::spawned(case).filter(|_| policy.team_size.most > 0).map(|_| actor()),
         Gate::LeadStopsEarly => lead_stops_early::ends_turn(case).then(actor),

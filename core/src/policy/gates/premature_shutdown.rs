@@ -8,7 +8,7 @@ use crate::config::{Gate, Mode, Policy, PrematureShutdown};
 use crate::model::event::{ActorKind, LEAD};
 use crate::model::{TaskStatus, Tool};
 use crate::policy::observe::stopped;
-use crate::policy::{Answer, Case, Decision, Finding, Reason, Sent, TeammateRef};
+use crate::policy::{Case, Decision, FinalText, Finding, Reason, Sent, TeammateRef};
 
 /// The findings, one for each member. Allowing one of them does not allow the others.
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
@@ -61,7 +61,7 @@ enum OpenWork<'a> {
     /// No report since its last instruction.
     Report,
     /// The answer of its last turn is the only report. Only a reader can judge whether the work is complete.
-    Answer(&'a Answer),
+    Answer(&'a FinalText),
 }
 
 /// An action that stops members.
@@ -132,7 +132,7 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         if let Some((name, (mode, work))) = self.named.and_then(|name| Some((name, self.unfinished(name)?))) {
             return Some(self.finding_for(mode, name, &work));
         }
-        let there = self.names.iter().filter(|name| !self.case.team.ledger.left.contains(**name));
+        let there = self.names.iter().filter(|name| !self.case.team.ledger.departed.contains(**name));
         let open: Vec<_> = there.filter_map(|name| Some((*name, self.unfinished(name)?))).collect();
         let all_block =
             open.len() == self.names.len() && open.iter().all(|(_, (mode, _))| *mode == Mode::Block);
@@ -191,7 +191,7 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         if activity.has_unreported_work(team.delivers_answers) {
             return Some((settings.without_tasks, OpenWork::Report));
         }
-        let is_newest = |answer: &&Answer| answer.is_all && activity.last_message < Some(answer.at);
+        let is_newest = |answer: &&FinalText| answer.is_all && activity.last_message < Some(answer.at);
         let answer = activity.answer.as_ref().filter(|_| team.delivers_answers).filter(is_newest)?;
         activity.last_instruction().map(|_| (Mode::Warn, OpenWork::Answer(answer)))
     }
@@ -308,7 +308,7 @@ fn workers<'a>(case: &Case<'a>) -> Vec<&'a str> {
     let mut known: HashSet<&str> = names.iter().copied().collect();
     let unfinished = case.team.tasks.values().filter(|task| !task.is_done());
     let owners = unfinished.filter_map(|task| case.owner(task));
-    names.extend(owners.filter(|owner| known.insert(owner) && !case.team.ledger.left.contains(*owner)));
+    names.extend(owners.filter(|owner| known.insert(owner) && !case.team.ledger.departed.contains(*owner)));
     names
 }
 

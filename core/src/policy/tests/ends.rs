@@ -231,6 +231,6 @@ fn a_teammate_that_left_is_unknown_whatever_it_owns_and_however_it_is_written() 
     // Without a roster, the owner of a task counts as a member until it left.
     scene.team.members.clear();
     assert_eq!(asked(&mut scene, "bob"), [("shutdown-of-busy-teammate", BLOCK)]);
-    scene.team.ledger.left.insert("bob".to_owned());
+    scene.team.ledger.departed.insert("bob".to_owned());
     assert!(asked(&mut scene, "bob").is_empty());
 }

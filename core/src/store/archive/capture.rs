@@ -4,12 +4,12 @@ use std::io;
 use std::path::Path;
 use std::time::Instant;
 
+use super::capture_in_progress::{CaptureInProgress, CaptureRequest, Target};
 use super::directory::Archive;
 use super::index::Index;
 use super::run::CaptureScope;
 use super::run_lock::LockedSubject;
 use super::scan::{Directories, Scan, ScannedEntry, scan, scan_erasing};
-use super::session::{CaptureRequest, CaptureSession, Target};
 use crate::client::team::TeamConfig;
 use crate::model::event::SafeName;
 use crate::model::{Note, Severity};
@@ -29,7 +29,7 @@ pub struct Captured {
     /// Failures of the store, files that could not be stored, and oddities.
     pub notes: Vec<Note>,
     /// Number of files that were not read in time.
-    pub left: usize,
+    pub unarchived: usize,
 }
 
 impl Archive {
@@ -115,11 +115,11 @@ impl Archive {
         }
         let target = Target { archive: self, subject, client: Path::new(""), call, lock: Some(&lock) };
         let seen = Scan::default();
-        let mut session = CaptureSession::new(target, None, &seen);
-        session.resolve_run();
-        session.describe();
-        session.write(None)?;
-        Ok(session.index)
+        let mut capture = CaptureInProgress::new(target, None, &seen);
+        capture.resolve_run();
+        capture.describe();
+        capture.write(None)?;
+        Ok(capture.index)
     }
 
     /// The files of the team that Claude Code is about to delete, unless they belong to another run.
@@ -167,20 +167,20 @@ impl Target<'_> {
     }
 
     fn capture_scan(self, known: Option<Index>, seen: &Scan) -> Captured {
-        let mut session = CaptureSession::new(self, known, seen);
-        session.resolve_run();
-        session.describe();
-        session.reconcile();
-        session.store_files();
-        session.find_deleted();
-        let snapshot = session.snapshot();
-        if let Err(error) = session.write(snapshot.as_ref()) {
+        let mut capture = CaptureInProgress::new(self, known, seen);
+        capture.resolve_run();
+        capture.describe();
+        capture.reconcile();
+        capture.store_files();
+        capture.find_deleted();
+        let snapshot = capture.snapshot();
+        if let Err(error) = capture.write(snapshot.as_ref()) {
             let name = self.subject.name();
-            session.notes.push(Note::store_failure(format!("cannot store the files of {name}: {error}")));
+            capture.notes.push(Note::store_failure(format!("cannot store the files of {name}: {error}")));
         }
         let changes = snapshot.map_or(0, |snapshot| snapshot.changed.len() + snapshot.gone.len());
-        let CaptureSession { disappeared, notes, left, index, .. } = session;
-        Captured { index: Some(index), changes, disappeared, notes, left, instead: None }
+        let CaptureInProgress { disappeared, notes, unarchived, index, .. } = capture;
+        Captured { index: Some(index), changes, disappeared, notes, unarchived, instead: None }
     }
 }
 

@@ -217,7 +217,7 @@ impl Archive {
     }
 
     /// Number of the run's journals that were written without the lock.
-    pub(super) fn lines_without_lock(&self, run: &str) -> usize {
+    pub(super) fn unlocked_journals(&self, run: &str) -> usize {
         let names = self.run_dir(run).map(|dir| journals(&dir)).unwrap_or_default();
         names.iter().filter(|name| *name != MAIN).count()
     }

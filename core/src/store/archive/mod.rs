@@ -5,6 +5,7 @@
 //! each team, so that an unchanged file costs only a `stat` call.
 
 mod capture;
+mod capture_in_progress;
 mod compress;
 mod config_dir;
 mod contents;
@@ -17,12 +18,12 @@ mod open_content;
 mod run;
 mod run_lock;
 mod scan;
-mod session;
 mod store_files;
 mod transcripts;
 mod write;
 
 pub use capture::Captured;
+pub use capture_in_progress::CaptureRequest;
 pub use config_dir::ConfigDir;
 pub use contents::{ContentError, ContentWriter, CopiedFile, RunContents, hash, is_hash};
 pub use directory::{Archive, LastRun};
@@ -32,7 +33,6 @@ pub use journal_points::{JournalPoint, JournalPoints};
 pub use maintenance::{ExclusiveArchive, Staging};
 pub use open_content::VerifyingReader;
 pub use run::{CaptureScope, Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole, is_run_id};
-pub use session::CaptureRequest;
 pub use transcripts::{
     Interval, StoredTranscript, TranscriptNote, agent_of, is_agent_transcript, put_transcript,
 };

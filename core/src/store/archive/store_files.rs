@@ -5,11 +5,11 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use super::capture_in_progress::{CaptureInProgress, FileContent};
 use super::contents::{CopiedFile, measure};
 use super::index::CapturedFile;
 use super::journal::Change;
 use super::scan::ScannedEntry;
-use super::session::{CaptureSession, FileContent};
 use crate::client::team::{Facts, Flaw};
 use crate::model::{Limit, Note, Severity};
 use crate::store::metadata_only;
@@ -34,7 +34,7 @@ struct Stored {
     facts: Option<Facts>,
 }
 
-impl CaptureSession<'_> {
+impl CaptureInProgress<'_> {
     /// Reads a file, and again if it is not complete JSON, while the capture has pauses left. Does not wait for a file
     /// that is empty, or that was equally incomplete in the last capture.
     pub fn read(&mut self, path: &str) -> io::Result<FileContent> {
@@ -75,7 +75,7 @@ impl CaptureSession<'_> {
                 ScannedEntry::Other(..) if is_trusted => {}
                 // However early the deadline is, each capture stores at least one file.
                 ScannedEntry::File(_) if (self.new_files > 0 || call.durable) && call.is_over() => {
-                    self.left += 1
+                    self.unarchived += 1
                 }
                 ScannedEntry::File(stamp) => {
                     self.new_files += usize::from(known.is_none_or(|seen| !seen.matches(stamp)));
@@ -90,8 +90,8 @@ impl CaptureSession<'_> {
                 }
             }
         }
-        if self.left > 0 {
-            let (left, name) = (self.left, self.target.subject.name());
+        if self.unarchived > 0 {
+            let (left, name) = (self.unarchived, self.target.subject.name());
             let what = format!("not enough time for {left} files of {name}; the next call continues");
             self.notes.push(match call.durable {
                 true => Note::unstored(left, Some(Limit::Time), what),

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use super::capture_in_progress::{CaptureInProgress, CaptureRequest, Target};
 use super::contents::ContentWriter;
 use super::directory::Archive;
 use super::index::CapturedFile;
@@ -11,7 +12,6 @@ use super::journal_points::{JournalPoint, MAIN, point_after, single_journal};
 use super::run::{CaptureScope, RunRecord};
 use super::run_lock::LockedSubject;
 use super::scan::Scan;
-use super::session::{CaptureRequest, CaptureSession, Target};
 use crate::model::Note;
 use crate::store::packed::thaw;
 use crate::sys::fs::{self, Appender};
@@ -34,17 +34,17 @@ impl Archive {
         }
         let (client, scan) = (Path::new(""), Scan::default());
         let target = Target { archive: self, subject, client, call, lock: Some(&lock) };
-        let mut session = CaptureSession::new(target, Some(index), &scan);
-        session.describe();
-        let (object, _) = session.put(&path, bytes)?;
-        session.add(Change { path, object: Some(object), size: bytes.len() as u64, ..Change::default() });
-        let snapshot = session.snapshot();
-        session.write(snapshot.as_ref())?;
+        let mut capture = CaptureInProgress::new(target, Some(index), &scan);
+        capture.describe();
+        let (object, _) = capture.put(&path, bytes)?;
+        capture.add(Change { path, object: Some(object), size: bytes.len() as u64, ..Change::default() });
+        let snapshot = capture.snapshot();
+        capture.write(snapshot.as_ref())?;
         Ok(true)
     }
 }
 
-impl CaptureSession<'_> {
+impl CaptureInProgress<'_> {
     /// Stores a content. Returns its hash and its place in the run's contents, if it has one.
     pub fn put(&mut self, path: &str, bytes: &[u8]) -> io::Result<(String, Option<u64>)> {
         let seen = self.index.files.get(path);
@@ -103,7 +103,7 @@ impl CaptureSession<'_> {
     }
 
     /// Writes the descriptions of the run, and of the one that it replaces. They come before the contents, so that a call
-    /// that is killed leaves no contents of an unknown run. [`CaptureSession::write`] returns a failure.
+    /// that is killed leaves no contents of an unknown run. [`CaptureInProgress::write`] returns a failure.
     pub fn describe(&mut self) {
         self.undescribed = self.target.lock.and_then(|lock| self.write_records(lock).err());
     }

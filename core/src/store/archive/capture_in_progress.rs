@@ -67,7 +67,7 @@ pub(super) struct FileContent {
     pub read_at: i64,
 }
 
-pub(super) struct CaptureSession<'a> {
+pub(super) struct CaptureInProgress<'a> {
     pub target: Target<'a>,
     pub scan: &'a Scan,
     pub index: Index,
@@ -86,7 +86,7 @@ pub(super) struct CaptureSession<'a> {
     pub gone: Vec<String>,
     pub notes: Vec<Note>,
     /// Number of files that were not read in time.
-    pub left: usize,
+    pub unarchived: usize,
     pub run_changed: bool,
     pub index_changed: bool,
     pub disappeared: bool,
@@ -112,10 +112,10 @@ impl From<Index> for ReplacedRun {
     }
 }
 
-impl<'a> CaptureSession<'a> {
-    pub fn new(target: Target<'a>, known: Option<Index>, scan: &'a Scan) -> CaptureSession<'a> {
+impl<'a> CaptureInProgress<'a> {
+    pub fn new(target: Target<'a>, known: Option<Index>, scan: &'a Scan) -> CaptureInProgress<'a> {
         let was_present = known.as_ref().map(|index| index.present);
-        CaptureSession {
+        CaptureInProgress {
             target,
             scan,
             disappeared: was_present == Some(true) && !scan.team_dir,
@@ -130,7 +130,7 @@ impl<'a> CaptureSession<'a> {
             changed: Vec::new(),
             gone: Vec::new(),
             notes: scan.problems.clone(),
-            left: 0,
+            unarchived: 0,
             run_changed: false,
             index_changed: false,
             undescribed: None,
@@ -245,7 +245,7 @@ impl<'a> CaptureSession<'a> {
     /// itself must be complete, and a journal written without the lock may contain an older state.
     pub fn reconcile(&mut self) {
         let (archive, is_locked) = (self.target.archive, self.target.lock.is_some());
-        let alone = archive.lines_without_lock(&self.index.run);
+        let alone = archive.unlocked_journals(&self.index.run);
         let missing = if is_locked { archive.missing(&self.index) } else { 0 };
         let is_stale = is_locked && (alone != self.index.alone || missing != 0);
         if !is_stale && !self.target.call.durable {
