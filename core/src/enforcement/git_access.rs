@@ -134,7 +134,7 @@ impl Question<'_> {
         };
         let is_empty = match &lost {
             Lost::Changes(all) | Lost::Adds(all) | Lost::Commits(all) | Lost::Stash(all) => all.is_empty(),
-            Lost::Tree(..) => false,
+            Lost::Tree { .. } => false,
         };
         Some(if is_empty { Vec::new() } else { vec![lost] })
     }
@@ -204,12 +204,15 @@ impl Question<'_> {
 
     /// The working tree with the changed files of others, if other agents use it.
     fn tree_in_use(&mut self, affected: Affected) -> Option<Vec<Lost>> {
-        if self.files.users(&self.tree.root, self.agent).is_empty() {
+        let used = self.files.used_files(&self.tree.root, self.agent);
+        let used: Vec<String> =
+            used.into_iter().filter(|path| self.tree.has(path)).map(str::to_owned).collect();
+        if used.is_empty() {
             return None;
         }
         let all = Files { paths: vec![":/".to_owned()], affected };
         let changed = self.changes(&all).unwrap_or_default();
-        Some(vec![Lost::Tree(self.tree.root.clone(), changed)])
+        Some(vec![Lost::Tree { used, changed }])
     }
 
     fn removal(&mut self, path: &str) -> Option<Vec<Lost>> {
@@ -225,6 +228,11 @@ impl Question<'_> {
 fn is_relative(revisions: &[String]) -> bool {
     const STARTS: [&str; 5] = ["^HEAD~", "^HEAD^", "^@~", "^@^", "-n1"];
     revisions.iter().any(|one| STARTS.iter().any(|start| one.starts_with(start)))
+}
+
+/// The root of the working tree around a directory. A worktree and a submodule have a file `.git`.
+fn root_of(directory: &Path) -> Option<&str> {
+    directory.ancestors().find(|one| one.join(".git").symlink_metadata().is_ok())?.to_str()
 }
 
 /// Files and directories that git lists, as absolute paths.
@@ -249,9 +257,7 @@ impl Tree {
     /// `None` outside of a working tree. A directory that does not exist yet can become another one.
     fn of(directory: &Path, until: Instant) -> Option<Tree> {
         let directory = resolved(directory).filter(|directory| directory.is_dir())?;
-        // A worktree and a submodule have a file `.git`.
-        let root = directory.ancestors().find(|one| one.join(".git").symlink_metadata().is_ok())?;
-        let root = root.to_str()?.to_owned();
+        let root = root_of(&directory)?.to_owned();
         let mut git = Git::until(&directory, until);
         git.set("LC_ALL", "C");
         Some(Tree { directory, root, git, is_safe: false })
@@ -307,6 +313,11 @@ impl Tree {
         Some(Shown(shown.map(|(_, path)| format!("{}/{path}", self.root)).collect()))
     }
 
+    /// Whether a file below the root is in this working tree, and not in one inside it, such as a worktree of Claude Code.
+    fn has(&self, path: &str) -> bool {
+        Path::new(path).parent().and_then(root_of) == Some(&self.root)
+    }
+
     /// The last commit and the last entry of the stash.
     fn tops(&self) -> Vec<String> {
         let top = |revision: &str| self.log(&["-n1"], "%H", &[revision]).unwrap_or_default();
@@ -333,7 +344,8 @@ impl Tree {
 
     /// Sorts the files that agents changed by whether git shows them as changed.
     fn compare(&mut self, files: &FileHistory, access: &mut GitAccess) {
-        let changed = files.changed_files(&self.root);
+        let mut changed = files.changed_files(&self.root);
+        changed.retain(|path| self.has(path));
         let below =
             |path: &&str| format!(":(top,literal){}", path[self.root.len()..].trim_start_matches('/'));
         let paths: Vec<String> = changed.iter().map(below).collect();

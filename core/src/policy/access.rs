@@ -63,6 +63,6 @@ pub enum Lost {
     Commits(Vec<String>),
     /// These entries of the stash are removed.
     Stash(Vec<String>),
-    /// The working tree with this root is put on another branch, or removed, with changes of these files.
-    Tree(String, Vec<String>),
+    /// The working tree is put on another branch, or removed. Other agents used files of it, and it has changes of some.
+    Tree { used: Vec<String>, changed: Vec<String> },
 }

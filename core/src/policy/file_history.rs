@@ -107,10 +107,16 @@ impl FileHistory {
         files.map(|(path, _)| path.as_str()).collect()
     }
 
-    /// The other agents that used files in a directory.
-    pub fn users(&self, root: &str, agent: &str) -> BTreeSet<&str> {
-        let uses =
-            self.files.iter().filter(|(path, _)| is_below(path, root)).flat_map(|(_, uses)| uses.keys());
+    /// The files in a directory that other agents used.
+    pub fn used_files(&self, root: &str, agent: &str) -> BTreeSet<&str> {
+        let is_used = |uses: &BTreeMap<String, FileUse>| uses.keys().any(|by| by != agent);
+        let files = self.files.iter().filter(|(path, uses)| is_below(path, root) && is_used(uses));
+        files.map(|(path, _)| path.as_str()).collect()
+    }
+
+    /// The other agents that used one of these files.
+    pub fn users<'a>(&'a self, paths: &[String], agent: &str) -> BTreeSet<&'a str> {
+        let uses = paths.iter().filter_map(|path| self.files.get(path)).flat_map(BTreeMap::keys);
         uses.map(String::as_str).filter(|by| *by != agent).collect()
     }
 

@@ -26,6 +26,9 @@ pub const RACES: Guarded = Guarded {
             ("warn", "add-everything"),
             ("block", "history-rewrite"),
             ("block", "history-rewrite"),
+            ("block", "history-rewrite"),
+            ("block", "history-rewrite"),
+            ("warn", "add-everything"),
         ];
         collision.into_iter().chain(others).collect()
     },
@@ -41,10 +44,18 @@ pub const RACES: Guarded = Guarded {
                 "--amend -m",
                 "Blocked: git commit --amend would replace the last commit, which alice made.",
             ),
-            ("bob", "reset --hard", "Blocked: git reset --hard would replace or remove a commit of alice"),
+            ("bob", "reset --hard", "Blocked: git reset --hard would "),
+            ("bob", "stash drop", "Blocked: git stash drop "),
+            ("bob", "worktree remove", "Blocked: git worktree remove "),
         ]
     },
-    made: &[("bob", "2", None), ("alice", "1", None), ("alice", "1", Some("Number the notes"))],
+    made: &[
+        ("bob", "2", None),
+        ("alice", "1", None),
+        ("alice", "1", Some("Number the notes")),
+        ("alice", "1", None),
+        ("alice", "1", None),
+    ],
 };
 
 /// The same gates, all of them blocking.
@@ -91,6 +102,13 @@ pub fn reply(generation: Generation, cue: &Cue) -> Vec<Move> {
             edit("two", "2"),
             bash("git add -A"),
             bash("git commit -m 'Number the notes'"),
+            bash("echo draft > draft.txt && git stash push --quiet --include-untracked"),
+            bash("git worktree add --quiet of-alice -b of-alice"),
+            read_from("of-alice/notes.txt"),
+            edit_in("of-alice/notes.txt", "1", "eins"),
+            read(),
+            edit("1", "ichi"),
+            bash("git add notes.txt"),
             complete("1"),
             turn(generation, "bob", "amend"),
             vec![say("The notes are numbered.")],
@@ -98,6 +116,9 @@ pub fn reply(generation: Generation, cue: &Cue) -> Vec<Move> {
         ("bob", "bob-amend") => vec![
             bash("git commit --amend -m Mine"),
             bash("git reset --hard HEAD~1"),
+            bash("git stash drop"),
+            bash("git worktree remove --force of-alice"),
+            bash("git commit --quiet -m 'All of it'"),
             bash("git commit --quiet --allow-empty -m \"$(cat <<'EOF'\nDon't (lose) it\nEOF\n)\""),
             bash("git commit --quiet --amend --no-edit --allow-empty"),
             complete("2"),
@@ -180,7 +201,11 @@ fn bash(command: &str) -> Vec<Move> {
 }
 
 fn read() -> Vec<Move> {
-    vec![Move::Use { tool: "Read", input: json!({"file_path": "notes.txt"}) }]
+    read_from("notes.txt")
+}
+
+fn read_from(path: &str) -> Vec<Move> {
+    vec![Move::Use { tool: "Read", input: json!({"file_path": path}) }]
 }
 
 fn write(content: &str) -> Vec<Move> {
@@ -188,6 +213,10 @@ fn write(content: &str) -> Vec<Move> {
 }
 
 fn edit(old: &str, new: &str) -> Vec<Move> {
-    let input = json!({"file_path": "notes.txt", "old_string": old, "new_string": new});
+    edit_in("notes.txt", old, new)
+}
+
+fn edit_in(path: &str, old: &str, new: &str) -> Vec<Move> {
+    let input = json!({"file_path": path, "old_string": old, "new_string": new});
     vec![Move::Use { tool: "Edit", input }]
 }

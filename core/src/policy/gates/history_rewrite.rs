@@ -24,7 +24,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 
 /// Whether the result depends on the team's tasks.
 pub fn needs_tasks(case: &Case<'_>) -> bool {
-    git_losses(case).iter().any(|loss| matches!(loss.what, Lost::Tree(..)))
+    git_losses(case).iter().any(|loss| matches!(loss.what, Lost::Tree { .. }))
 }
 
 /// The code and the reason of a loss, if it concerns another agent.
@@ -80,10 +80,10 @@ fn finding(case: &Case<'_>, agent: &str, loss: &GitLoss, mode: Mode) -> Option<(
                 "All worktrees of a repository share one stash. Name your own entry: see git stash list.";
             ("stash-of-another-agent", reason.then(".").instead(advice))
         }
-        Lost::Tree(root, paths) => {
-            let mut names = files.users(root, agent);
+        Lost::Tree { used, changed } => {
+            let mut names = files.users(used, agent);
             names.retain(|name| case.works(name));
-            names.extend(files.editors(paths, agent));
+            names.extend(files.editors(changed, agent));
             names.first()?;
             let names: Vec<&str> = names.into_iter().collect();
             match loss.command.starts_with("worktree") {

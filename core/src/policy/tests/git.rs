@@ -487,6 +487,21 @@ fn rewriting_ones_own_work_is_never_found() {
 }
 
 #[test]
+fn a_worktree_inside_the_tree_is_another_tree() {
+    let mut repo = Repo::new();
+    repo.shell("git worktree add -q inside -b inside");
+    repo.writes("bob", "inside/src/a.rs", "bob\n");
+    assert!(repo.codes("alice", "git switch feature").is_empty(), "bob does not work in this tree");
+    repo.runs("alice", "git commit -q --allow-empty -m 'Alice'");
+    assert_eq!(
+        repo.codes("alice", "git worktree remove --force inside"),
+        ["removal-of-others-worktree"],
+        "git shows none of its changes from outside"
+    );
+    assert_eq!(repo.codes("alice", "git -C inside reset --hard"), ["loss-of-others-changes"]);
+}
+
+#[test]
 fn a_commit_stays_its_authors_when_another_agent_rebases_it() {
     let mut repo = Repo::new();
     repo.runs("bob", "git commit -q --allow-empty -m 'Bob'");

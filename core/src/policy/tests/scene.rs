@@ -41,7 +41,7 @@ pub fn access(payload: &Payload) -> Option<Access> {
         }
         (_, Tool::Bash) => {
             let all = || vec!["/1".to_owned(), "/2".to_owned()];
-            let tree = |paths| Lost::Tree("/".to_owned(), paths);
+            let tree = |paths: Vec<String>| Lost::Tree { used: paths.clone(), changed: paths };
             let kinds = [Lost::Changes, Lost::Adds, Lost::Commits, Lost::Stash, tree];
             let loss =
                 |kind: fn(_) -> _| GitLoss { command: "reset", root: "/".to_owned(), what: kind(all()) };
