@@ -9,7 +9,7 @@ use crate::client::payload::Kind;
 use crate::client::response::Answer;
 use crate::error::Error;
 use crate::model::event::Event;
-use crate::model::{Note, Severity};
+use crate::model::{Note, Severity, Tool};
 use crate::store::log::Appending;
 use crate::store::metadata_only;
 
@@ -41,9 +41,11 @@ impl Call<'_> {
         let patience = received.archive.lock_budget.remaining();
         let how = Appending { patience, durable: received.deletes, ..recorder.appending() };
         let (start, mut repeated) = (Instant::now(), None);
+        let is_tool = matches!(payload.tool(), Some(Tool::SendMessage | Tool::Agent));
+        let tool_use = payload.tool_use_id().filter(|_| is_tool && received.kind == Kind::PreToolUse);
         let appended = event.line().map_err(Error::from_json).and_then(|line| {
             self.log().append_unless(&line, received.at, how, &mut |end| {
-                repeated = RepeatedEvent::find(&event, payload.tool_use_id(), end);
+                repeated = RepeatedEvent::find(&event, tool_use, end);
                 repeated.is_some()
             })
         });

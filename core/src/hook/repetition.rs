@@ -33,6 +33,9 @@ const WINDOW_MS: u64 = 10_000;
 /// How much of the log is searched in addition to the size of the payload, in bytes.
 const SEARCHED_BYTES: usize = 32 << 10;
 
+/// The field in each line that the plugin's hook recorded.
+const BY_PLUGIN: &str = "\"plugin\":true";
+
 /// An event that the log has from an earlier call.
 #[derive(Debug)]
 pub struct RepeatedEvent {
@@ -60,12 +63,15 @@ struct Line<'a> {
 }
 
 impl RepeatedEvent {
-    /// Finds the event in the end of its log. `tool_use` is its `tool_use_id`.
+    /// Finds the event in the end of its log. `tool_use` is its `tool_use_id`, if it can be announced twice.
     pub fn find(event: &Event<'_>, tool_use: Option<&str>, end: LogEnd<'_>) -> Option<RepeatedEvent> {
         let payload = event.payload.get();
         let text = end.lines(SEARCHED_BYTES.saturating_add(payload.len().saturating_mul(2)));
-        let tool_use = tool_use.filter(|id| event.event == Kind::PreToolUse.name() && text.contains(id));
-        if tool_use.is_none() && !text.contains(payload) {
+        // Short texts are found several times faster than a payload.
+        let beside_plugin = event.plugin || text.contains(BY_PLUGIN);
+        let is_known =
+            tool_use.is_some_and(|id| text.contains(id)) || (beside_plugin && text.contains(payload));
+        if !is_known {
             return None;
         }
         let lines: Vec<Line<'_>> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
