@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::CalledBy;
 use super::call::Call;
 use super::problems::payload_warnings;
 use super::repetition::RepeatedEvent;
@@ -12,11 +13,19 @@ use crate::model::event::Event;
 use crate::model::{Note, Severity, Tool};
 use crate::store::log::Appending;
 use crate::store::metadata_only;
+use crate::sys::fs;
 
 impl Call<'_> {
     /// Appends the event, unless the log has it from an earlier call; returns that one.
     pub fn append(&mut self) -> Option<RepeatedEvent> {
-        let (received, recorder, payload) = (&self.received, self.received.recorder, &self.received.payload);
+        let recorder = self.received.recorder;
+        let mark = recorder.paths.marks().join("plugin");
+        if recorder.by == CalledBy::Plugin && mark.symlink_metadata().is_err() {
+            // Without it, hooks in the settings record the same events again.
+            let made = fs::write_atomic(&mark, b"");
+            self.outcome.note("note that there is a plugin", made);
+        }
+        let (received, payload) = (&self.received, &self.received.payload);
         let warning = payload_warnings(payload, received.asked);
         self.outcome.notes.extend(warning.clone().map(|text| Note::new(Severity::Payload, text)));
         let warning =
@@ -45,7 +54,9 @@ impl Call<'_> {
         let tool_use = payload.tool_use_id().filter(|_| is_tool && received.kind == Kind::PreToolUse);
         let appended = event.line().map_err(Error::from_json).and_then(|line| {
             self.log().append_unless(&line, received.at, how, &mut |end| {
-                repeated = RepeatedEvent::find(&event, tool_use, end);
+                // Under the lock: a plugin's hook makes the mark before it takes the lock.
+                let beside_plugin = mark.symlink_metadata().is_ok();
+                repeated = RepeatedEvent::find(&event, beside_plugin, tool_use, end);
                 repeated.is_some()
             })
         });

@@ -33,9 +33,6 @@ const WINDOW_MS: u64 = 10_000;
 /// How much of the log is searched in addition to the size of the payload, in bytes.
 const SEARCHED_BYTES: usize = 32 << 10;
 
-/// The field in each line that the plugin's hook recorded.
-const BY_PLUGIN: &str = "\"plugin\":true";
-
 /// An event that the log has from an earlier call.
 #[derive(Debug)]
 pub struct RepeatedEvent {
@@ -63,12 +60,19 @@ struct Line<'a> {
 }
 
 impl RepeatedEvent {
-    /// Finds the event in the end of its log. `tool_use` is its `tool_use_id`, if it can be announced twice.
-    pub fn find(event: &Event<'_>, tool_use: Option<&str>, end: LogEnd<'_>) -> Option<RepeatedEvent> {
+    /// Finds the event in the end of its log. `beside_plugin`: the plugin's hook and one of the settings may be called for it.
+    /// `tool_use` is its `tool_use_id`, if it can be announced twice.
+    pub fn find(
+        event: &Event<'_>,
+        beside_plugin: bool,
+        tool_use: Option<&str>,
+        end: LogEnd<'_>,
+    ) -> Option<RepeatedEvent> {
+        if !beside_plugin && tool_use.is_none() {
+            return None;
+        }
         let payload = event.payload.get();
         let text = end.lines(SEARCHED_BYTES.saturating_add(payload.len().saturating_mul(2)));
-        // Short texts are found several times faster than a payload.
-        let beside_plugin = event.plugin || text.contains(BY_PLUGIN);
         let is_known =
             tool_use.is_some_and(|id| text.contains(id)) || (beside_plugin && text.contains(payload));
         if !is_known {
