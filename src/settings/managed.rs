@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::document::{Document, lenient_data, text_of};
 use super::file::{SettingsFile, make_public_directories};
+use super::hook_command;
 use super::install_records::InstallRecords;
-use crate::settings::hook_command;
-use crate::settings::managed_files::{ONLY_MANAGED, base_file, drop_in_file};
-use crate::settings::version::{FIRST_WITH_DROP_INS, Version};
+use super::managed_files::{ONLY_MANAGED, base_file, drop_in_file};
+use super::version::{FIRST_WITH_DROP_INS, Version};
 use teamkeep_core::error::{Error, Result};
 
 /// teamkeep's own directory of the system.

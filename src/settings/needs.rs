@@ -101,13 +101,12 @@ impl Needs {
     }
 
     fn add_gate(&mut self, gate: Gate) {
-        let edited = Kind::PostToolUse.name();
+        let returned = Kind::PostToolUse.name();
+        self.add(returned, Tools::named(EDITING), None);
         if gate == Gate::EditCollision {
             self.add(Kind::PreToolUse.name(), Tools::named(EDITING), None);
-            self.add(edited, Tools::named(EDITING), None);
-            return self.add(edited, Tools::named(&["Read"]), None);
+            return self.add(returned, Tools::named(&["Read"]), None);
         }
-        self.add(edited, Tools::named(EDITING), None);
         // A line that fails can have made a commit before.
         for event in [Kind::PreToolUse, Kind::PostToolUse, Kind::PostToolUseFailure] {
             self.add(event.name(), Tools::named(&["Bash"]), Some(GIT_CONDITION));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::file_log::FileLog;
+use super::history_file::HistoryFile;
 use crate::model::event::SafeName;
 use crate::policy::{Guard, Ledger};
 use crate::store::archive::{Archive, CaptureScope};
@@ -66,7 +66,7 @@ impl GateStateStore {
     /// The counts with the history of files, for reading only; empty if they cannot be read.
     pub fn read(&self) -> GateState {
         let mut gate_state = self.read_with_damage().0;
-        gate_state.ledger.files = FileLog::of(&self.dir).read();
+        gate_state.ledger.files = HistoryFile::of(&self.dir).read();
         gate_state
     }
 

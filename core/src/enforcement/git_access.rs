@@ -83,7 +83,7 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// The losses by an effect. `None` if git fails: then the command would fail, too, or there is no time.
+    /// The losses by an effect. `None` if git fails, as the command itself would, or if its time is over.
     fn ask(&mut self, effect: &Effect) -> Option<Vec<Lost>> {
         let lost = match effect {
             Effect::Discards(files) => Lost::Changes(self.changes(files)?),

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::completion;
 use super::evaluation::{Evaluation, Findings, decide, evaluate, uncounted};
-use super::file_log::FileLog;
 use super::gate_state::{GateState, GateStateStore, OpenGateState, is_busy_error};
+use super::history_file::HistoryFile;
 use super::overrides::{OverrideFile, Overrides};
 use super::resolve_access::access;
 use super::snapshot_reader::SnapshotReader;
@@ -67,7 +67,7 @@ impl PolicyRequest<'_> {
     /// other calls hold the lock.
     pub fn judge(&self) -> Evaluation {
         // Before the lock is taken, because git is asked.
-        let access = access(self.policy, &self.event, || FileLog::of(self.home).read());
+        let access = access(self.policy, &self.event, || HistoryFile::of(self.home).read());
         let event = Judged { access: access.as_ref(), ..self.event };
         PolicyRequest { event, ..*self }.judge_with_access()
     }
@@ -85,11 +85,11 @@ impl PolicyRequest<'_> {
             failed = Some(format!("cannot read the spending of the team: {error}"));
             None
         });
-        let log = FileLog::of(self.home);
+        let history = HistoryFile::of(self.home);
 
         // The counts and the history of the team, locked from here on until they are saved.
         let OpenGateState { gate_state: GateState { ledger, mut guard, .. }, damage, saver } = self.open();
-        let files = self.event.access.map(|_| log.read()).unwrap_or_default();
+        let files = self.event.access.map(|_| history.read()).unwrap_or_default();
         team.ledger = Ledger { files: files.clone(), ..ledger };
         team.spending = spent.map(|spent| spent.priced(self.prices, &team, None)).unwrap_or_default();
 
@@ -130,11 +130,11 @@ impl PolicyRequest<'_> {
             ledger.forget_texts();
         }
         if saver.is_locked()
-            && let Err(error) = log.write(&files, &ledger.files)
+            && let Err(error) = history.write(&files, &ledger.files)
         {
             failed.get_or_insert(error.to_string());
         }
-        // The history of files has its own log.
+        // The history of files is in a file of its own.
         ledger.files = FileHistory::default();
         if let Err(error) = saver.save(GateState { v: 1, ledger, guard })
             && !(is_busy_error(&error) && evaluation.is_blocked())

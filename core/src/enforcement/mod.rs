@@ -2,9 +2,9 @@
 
 mod completion;
 mod evaluation;
-mod file_log;
 mod gate_state;
 mod git_access;
+mod history_file;
 mod judge_event;
 mod overrides;
 mod resolve_access;

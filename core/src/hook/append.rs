@@ -5,12 +5,12 @@ use std::time::Instant;
 use super::CalledBy;
 use super::call::Call;
 use super::problems::payload_warnings;
-use super::repetition::RepeatedEvent;
+use super::repetition::{RepeatedEvent, announced_twice};
 use crate::client::payload::Kind;
 use crate::client::response::Answer;
 use crate::error::Error;
 use crate::model::event::Event;
-use crate::model::{Note, Severity, Tool};
+use crate::model::{Note, Severity};
 use crate::store::log::Appending;
 use crate::store::metadata_only;
 use crate::sys::fs;
@@ -50,8 +50,7 @@ impl Call<'_> {
         let patience = received.archive.lock_budget.remaining();
         let how = Appending { patience, durable: received.deletes, ..recorder.appending() };
         let (start, mut repeated) = (Instant::now(), None);
-        let is_tool = matches!(payload.tool(), Some(Tool::SendMessage | Tool::Agent));
-        let tool_use = payload.tool_use_id().filter(|_| is_tool && received.kind == Kind::PreToolUse);
+        let tool_use = announced_twice(received.kind, payload);
         let appended = event.line().map_err(Error::from_json).and_then(|line| {
             self.log().append_unless(&line, received.at, how, &mut |end| {
                 // Under the lock: a plugin's hook makes the mark before it takes the lock.

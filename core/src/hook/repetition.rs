@@ -5,14 +5,15 @@
 //! - With the plugin beside hooks in the settings, it runs both hooks at the same time, with the same payload.
 //! - It calls a PreToolUse hook of managed settings twice for SendMessage and Agent, one call after the other and with the same
 //!   `tool_use_id`: first with the input that the model wrote, then with the one that Claude Code made of it, which has more keys
-//!   (`recipient`, `type`, `content`) or fewer (`run_in_background`). If the first call blocks, there is no second; otherwise only
-//!   the second response is shown. Seen with 2.1.330 and 2.1.332.
+//!   (`recipient`, `type`, `content`) or fewer (`run_in_background`). The second call comes only if the first one
+//!   does not block, and then only its response is shown. Seen with 2.1.330 and 2.1.332.
 //!
 //! An equal payload is not enough: payloads have no time, and the same TeammateIdle was seen 151 ms after another, the same Stop
 //! after 108 ms. So each of plugin and settings repeats only what the other one recorded.
 //!
 //! The log's end shows the earlier call, under the lock under which the event would be appended. If it does not, for example because
-//! the lock was not free in time, the event is recorded twice. That is better than once too seldom.
+//! the lock was not free in time, the event is recorded twice. That is better than once too seldom. Most calls do not search: a mark in
+//! the store shows whether the plugin's hook was ever called.
 
 use std::borrow::Cow;
 
@@ -20,7 +21,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::client::payload::Kind;
+use crate::client::payload::{Kind, Payload};
 use crate::model::Tool;
 use crate::model::event::{Event, Id};
 use crate::policy::{Decision, RecordedVerdict, Verdict};
@@ -43,6 +44,12 @@ pub struct RepeatedEvent {
     pub verdicts: Vec<Verdict>,
 }
 
+/// The `tool_use_id` of a call of a tool that Claude Code can announce twice.
+pub fn announced_twice(kind: Kind, payload: &Payload) -> Option<&str> {
+    let is_such = kind == Kind::PreToolUse && matches!(payload.tool(), Some(Tool::SendMessage | Tool::Agent));
+    payload.tool_use_id().filter(|_| is_such)
+}
+
 /// A line of the log, as far as it is compared.
 #[derive(Deserialize)]
 struct Line<'a> {
@@ -61,7 +68,7 @@ struct Line<'a> {
 
 impl RepeatedEvent {
     /// Finds the event in the end of its log. `beside_plugin`: the plugin's hook and one of the settings may be called for it.
-    /// `tool_use` is its `tool_use_id`, if it can be announced twice.
+    /// `tool_use` is that of [`announced_twice`].
     pub fn find(
         event: &Event<'_>,
         beside_plugin: bool,

@@ -95,23 +95,24 @@ impl FileHistory {
 
     /// The files in a directory that agents changed.
     pub fn changed_files(&self, root: &str) -> BTreeSet<&str> {
-        let is_changed = |uses: &BTreeMap<String, FileUse>| uses.values().any(|used| used.changed.is_some());
-        let files = self.files.iter().filter(|(path, uses)| is_below(path, root) && is_changed(uses));
-        files.map(|(path, _)| path.as_str()).collect()
+        self.files_with(root, |_, used| used.changed.is_some())
     }
 
     /// The files in a directory with changes that may not be committed, of other agents.
     pub fn open_files(&self, root: &str, agent: &str) -> BTreeSet<&str> {
-        let is_open = |(by, used): (&String, &FileUse)| by != agent && used.is_open;
-        let files = self.files.iter().filter(|(path, uses)| is_below(path, root) && uses.iter().any(is_open));
-        files.map(|(path, _)| path.as_str()).collect()
+        self.files_with(root, |by, used| by != agent && used.is_open)
     }
 
     /// The files in a directory that other agents used.
     pub fn used_files(&self, root: &str, agent: &str) -> BTreeSet<&str> {
-        let is_used = |uses: &BTreeMap<String, FileUse>| uses.keys().any(|by| by != agent);
-        let files = self.files.iter().filter(|(path, uses)| is_below(path, root) && is_used(uses));
-        files.map(|(path, _)| path.as_str()).collect()
+        self.files_with(root, |by, _| by != agent)
+    }
+
+    /// The files in a directory that an agent used in such a way.
+    fn files_with(&self, root: &str, is_such: impl Fn(&str, &FileUse) -> bool) -> BTreeSet<&str> {
+        let below = self.files.iter().filter(|(path, _)| is_below(path, root));
+        let found = below.filter(|(_, uses)| uses.iter().any(|(by, used)| is_such(by, used)));
+        found.map(|(path, _)| path.as_str()).collect()
     }
 
     /// The other agents that used one of these files.

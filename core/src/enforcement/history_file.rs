@@ -12,12 +12,12 @@ impl Document for FileHistory {
 }
 
 #[derive(Debug)]
-pub struct FileLog(JsonFile<FileHistory>);
+pub struct HistoryFile(JsonFile<FileHistory>);
 
-impl FileLog {
+impl HistoryFile {
     /// Of the run with this directory.
-    pub fn of(dir: &Path) -> FileLog {
-        FileLog(JsonFile::at(dir.join("files.json")))
+    pub fn of(dir: &Path) -> HistoryFile {
+        HistoryFile(JsonFile::at(dir.join("files.json")))
     }
 
     /// A file that cannot be read is an empty history: gates that prevent mistakes must not fail for their own records.
