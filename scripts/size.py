@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints how large the production code is: lines, files, long parameter lists, and import cycles between files.
 
-Production code is every Rust file below src/, core/src/ and ship/src/ without tests: without files named tests.rs or *_tests.rs, folders
+Production code is every Rust file below src/, crates/*/src/ and ship/src/ without tests: without files named tests.rs or *_tests.rs, folders
 named tests, and items after #[cfg(test)]."""
 
 import re
@@ -9,6 +9,8 @@ import statistics
 import sys
 from pathlib import Path
 
+# The crates that teamkeep-hook is made of.
+HOOK = ("model", "system", "config", "store", "policy", "hook")
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -34,8 +36,9 @@ def production(text):
 def sources():
     """Each production file with its text."""
     found = {}
-    for top in ("src", "core/src", "ship/src"):
-        for path in sorted((ROOT / top).rglob("*.rs")):
+    tops = [ROOT / "src", *sorted(ROOT.glob("crates/*/src")), ROOT / "ship" / "src"]
+    for top in tops:
+        for path in sorted(top.rglob("*.rs")):
             inside = path.relative_to(ROOT)
             if "tests" in inside.parts or path.stem == "tests" or path.stem.endswith("_tests"):
                 continue
@@ -82,7 +85,7 @@ def modules(files):
     paths = {}
     for path in files:
         parts = list(path.with_suffix("").parts)
-        crate = "core" if parts[0] == "core" else "cli"
+        crate = parts[1] if parts[0] == "crates" else "ship" if parts[0] == "ship" else "cli"
         parts = parts[parts.index("src") + 1 :]
         if parts[-1] in ("mod", "lib", "main"):
             parts = parts[:-1]
@@ -119,9 +122,12 @@ def imports(text, own, paths):
             name = head.split(" as ")[0].strip()
             parts = [*prefix] if name == "self" else [*prefix, name]
             base = list(own)
-            while parts and parts[0] in ("crate", "super", "self", "teamkeep_core"):
+            while parts and (parts[0] in ("crate", "super", "self") or parts[0].startswith("teamkeep_")):
                 first = parts.pop(0)
-                base = [own[0]] if first == "crate" else ["core"] if first == "teamkeep_core" else base[:-1] if first == "super" else base
+                if first.startswith("teamkeep_"):
+                    base = [first.removeprefix("teamkeep_")]
+                else:
+                    base = [own[0]] if first == "crate" else base[:-1] if first == "super" else base
                 resolved = True
                 if not parts or parts[0] not in ("super", "self"):
                     resolve([*base, *parts])
@@ -172,6 +178,8 @@ def main():
     print(f"production lines    {sum(lines.values()):>7,}  ({sum(code.values()):,} without comments and blanks)")
     small = sum(count < 60 for count in code.values())
     print(f"files               {len(files):>7}  (median {statistics.median(lines.values()):.0f} lines, longest {max(lines.values())}, {small} with fewer than 60 lines of code)")
+    hook = [path for path in files if path.parts[0] == "crates" and path.parts[1] in HOOK]
+    print(f"in teamkeep-hook    {sum(lines[path] for path in hook):>7,}  ({len(hook)} files)")
     functions = [(path, name, items) for path, text in files.items() for name, items in parameters(text)]
     long = [(path, name) for path, name, items in functions if len(items) >= 6]
     flags = [(path, name) for path, name, items in functions for item in items if re.search(r":\s*bool$", item)]
@@ -179,8 +187,6 @@ def main():
     paths = modules(files)
     owners = {path: name for name, path in paths.items()}
     graph = {path: imports(text, owners[path], paths) - {path} for path, text in files.items() if path in owners}
-    # A folder's mod.rs re-exports what its files have: using the folder from inside it is not a cycle.
-    graph = {path: {other for other in others if other.name != "mod.rs" and other.with_suffix("") not in path.parents} for path, others in graph.items()}
     found = cycles(graph)
     print(f"import cycles       {len(found):>7}")
     if "--list" in sys.argv[1:]:
@@ -192,7 +198,7 @@ def main():
             print("  cycle: " + " ".join(group))
         modules_by_name = {}
         for path in files:
-            module = path.parts[path.parts.index("src") + 1].removesuffix(".rs")
+            module = path.parts[1] if path.parts[0] == "crates" else path.parts[path.parts.index("src") + 1].removesuffix(".rs")
             count, total = modules_by_name.get(module, (0, 0))
             modules_by_name[module] = (count + 1, total + lines[path])
         for module, (count, total) in sorted(modules_by_name.items(), key=lambda item: -item[1][1]):

@@ -9,10 +9,11 @@ use crate::timeline::{
     Entry, EntryKind, Kind, LiveState, MessageEvent, RunData, TaskEvent, TaskState, UnsentAnswer,
     unsent_answers,
 };
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::policy::Decision;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::Decision;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::process;
 
 /// Number of blocks that are listed, the last ones.
 const MAX_BLOCKS: usize = 3;
@@ -149,7 +150,7 @@ impl Brief {
     pub fn resumed(mut self, run: &RunRecord) -> Brief {
         let is_alive = |name: &str| {
             let own = run.sessions.iter().filter(|session| session.name.as_deref() == Some(name));
-            own.filter_map(|session| session.process.as_ref()).any(|process| !process.is_gone())
+            own.filter_map(|session| session.process.as_ref()).any(|one| !process::is_over(one))
         };
         let agents = self.agents.iter_mut();
         agents.filter(|agent| !is_alive(&agent.name)).for_each(|agent| agent.state = AgentState::Left);

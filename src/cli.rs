@@ -9,9 +9,9 @@ use crate::commands;
 use crate::context::{self, Context};
 use crate::former_names;
 use crate::ui::{Ui, usage};
-use teamkeep_core::error::{EXIT_CODES, Result, USAGE};
-use teamkeep_core::sys::clock;
-use teamkeep_core::sys::env::Env;
+use teamkeep_model::time;
+use teamkeep_system::env::Env;
+use teamkeep_system::error::{EXIT_CODES, Result, USAGE};
 
 /// Flight recorder and gatekeeper for Claude Code agent teams
 #[derive(Debug, Parser)]
@@ -176,7 +176,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
     former.notes.iter().for_each(|note| ui.eprint_line(note));
     // A hook call must not read the files of the time zone.
     if !cli.options.utc && !matches!(cli.command, Command::Hook(_) | Command::Finish(_)) {
-        clock::use_local();
+        time::use_local();
     }
     match dispatch(cli.command, ui, &cli.options) {
         Ok(code) => code,

@@ -2,12 +2,12 @@
 
 use crate::ui::Ui;
 use crate::ui::pager::{Choice, Paged};
-use teamkeep_core::config::{self, Config, Files};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::access;
-use teamkeep_core::sys::clock::Clock;
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_config::{self as config, Config, Files};
+use teamkeep_store::access;
+use teamkeep_system::clock::Clock;
+use teamkeep_system::env::Env;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::paths::Paths;
 
 #[derive(Debug)]
 pub struct Context {

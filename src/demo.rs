@@ -15,13 +15,14 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
-use teamkeep_core::client::payload::Input;
-use teamkeep_core::config::Config;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::hook::{BackgroundMode, CalledBy, Recorder};
-use teamkeep_core::sys::clock::{Clock, Timestamp};
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_config::Config;
+use teamkeep_hook::{BackgroundMode, CalledBy, Recorder};
+use teamkeep_model::payload::Input;
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::clock::Clock;
+use teamkeep_system::env::Env;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::paths::Paths;
 
 /// The recorded run: Claude Code 2.1.332 with teamkeep's default policy, a lead and three teammates.
 const RUN: &[u8] = include_bytes!("demo/run.jsonl.gz");
@@ -182,7 +183,7 @@ impl Step {
 /// The start of the run by the clock of the recorded run: when the team was created.
 fn start_of_run(step: &Step) -> Option<Timestamp> {
     let config = step.write.iter().find(|(path, _)| path.ends_with("/config.json"))?.1.as_str()?;
-    let config = teamkeep_core::client::team::TeamConfig::parse(config.as_bytes())?;
+    let config = teamkeep_model::team::TeamConfig::parse(config.as_bytes())?;
     config.created_at.and_then(Timestamp::from_millis)?.checked_sub(step.offset())
 }
 

@@ -1,4 +1,4 @@
-//! The command line of teamkeep. A hook call runs in [`teamkeep_core`]; everything else is here.
+//! The command line of teamkeep. A hook call runs in [`teamkeep_hook`]; everything else is here.
 //!
 //! ```text
 //!          ┌─▶ report, status ─┐
@@ -47,7 +47,8 @@ pub use commands::ship as ship_command;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use teamkeep_core::sys::{diagnostics, fs};
+use teamkeep_system::diagnostics;
+use teamkeep_system::fs;
 
 /// Runs a command line. A plain hook call skips the argument parser, which would add to every hook's latency.
 pub fn run(args: Vec<OsString>) -> ExitCode {
@@ -56,7 +57,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
     match commands::hook::plain(&args) {
         Some((event, by)) => {
             diagnostics::exit_on_panic(diagnostics::HOOK_PANIC_EXIT_CODE, || {});
-            teamkeep_core::hook::run(event.as_deref(), by)
+            teamkeep_hook::run(event.as_deref(), by)
         }
         None => {
             diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, ui::terminal::close);

@@ -14,9 +14,9 @@ use anstyle::AnsiColor;
 use pager::Paged;
 pub use progress::Progress;
 
-use teamkeep_core::error::Error;
-pub use teamkeep_core::sys::unicode::escape;
-use teamkeep_core::sys::unicode::is_unsafe_on_terminal;
+pub use teamkeep_model::unicode::escape;
+use teamkeep_model::unicode::is_unsafe_on_terminal;
+use teamkeep_system::error::Error;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ui {

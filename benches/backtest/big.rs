@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use teamkeep_core::store::archive::ContentWriter;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::archive::ContentWriter;
 
 const RUN: &str = "00112233aabbccdd";
 const TEAM: &str = "session-1353b3db";
@@ -30,7 +31,7 @@ pub struct Big {
 impl Big {
     /// Writes a run of about this many events into a store.
     pub fn write(store: &Path, events: usize) -> Big {
-        let start = clock::parse("2026-02-03T00:00:01Z").unwrap();
+        let start = time::parse("2026-02-03T00:00:01Z").unwrap();
         let mut big = Big {
             events: 0,
             looks: 0,

@@ -5,12 +5,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_core::model::event::{Id, SafeName};
-use teamkeep_core::store::archive::{Archive, CaptureRequest, CaptureScope, EndedBy};
-use teamkeep_core::store::log::{Appending, Logs};
-use teamkeep_core::sys::clock::{Clock, Timestamp};
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_model::event::{Id, SafeName};
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{Archive, CaptureRequest, CaptureScope, EndedBy};
+use teamkeep_store::log::{Appending, Logs};
+use teamkeep_system::clock::Clock;
+use teamkeep_system::env::Env;
+use teamkeep_system::paths::Paths;
 use tempfile::TempDir;
 
 use super::measure::{binary, time};

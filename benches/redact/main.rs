@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use teamkeep::redact::Redactor;
-use teamkeep_core::config::Privacy;
+use teamkeep_config::Privacy;
 
 const ROUNDS: usize = 7;
 

@@ -8,11 +8,12 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use teamkeep_core::store::archive::ContentWriter;
-use teamkeep_core::store::chain::{ChainHash, ChainPoint};
-use teamkeep_core::store::log::{Logs, SegmentName};
-use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::archive::ContentWriter;
+use teamkeep_store::chain::{ChainHash, ChainPoint};
+use teamkeep_store::log::{Logs, SegmentName};
+use teamkeep_system::paths::Paths;
 
 const MEMBERS: usize = 10;
 const TASKS: usize = 200;
@@ -42,7 +43,7 @@ pub struct Long<'a> {
 impl<'a> Long<'a> {
     /// Writes the run with this number, of about this many events, into a store.
     pub fn write(store: &'a Path, number: usize, events: usize) -> Long<'a> {
-        let start = clock::parse("2026-02-03T00:00:00Z").unwrap() + chrono::TimeDelta::hours(number as i64);
+        let start = time::parse("2026-02-03T00:00:00Z").unwrap() + chrono::TimeDelta::hours(number as i64);
         let run = format!("{number:08x}aabbccdd");
         let mut long = Long {
             events: 0,

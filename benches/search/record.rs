@@ -7,9 +7,9 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
-use teamkeep_core::store::chain::ChainPoint;
-use teamkeep_core::store::log::SegmentName;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
+use teamkeep_store::chain::ChainPoint;
+use teamkeep_store::log::SegmentName;
 
 const RUNS: usize = 100;
 /// Segments are closed at this size, as the recorder does.
@@ -143,7 +143,7 @@ fn event(numbers: &mut Numbers, run: usize, number: usize) -> String {
             ("PostToolUse", payload)
         }
     };
-    let at = clock::parse("2026-02-03T00:00:00Z").unwrap() + chrono::TimeDelta::milliseconds(number as i64);
+    let at = time::parse("2026-02-03T00:00:00Z").unwrap() + chrono::TimeDelta::milliseconds(number as i64);
     let line = json!({"v": 1, "at": at, "id": format!("{number:026}"), "event": event, "session": format!("s{run}"),
         "team": format!("team-{run}"), "actor": {"name": agent, "id": null, "kind": "teammate"}, "run": id(run),
         "payload": payload});

@@ -10,10 +10,12 @@ use teamkeep::context::Context;
 use teamkeep::ship_command::{EXAMPLES, SendArgs, ShipCommand};
 use teamkeep::ui::Ui;
 use teamkeep::view::count;
-use teamkeep_core::error::{Error, Result, USAGE};
-use teamkeep_core::store::shipping::Shipping;
-use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_core::sys::{diagnostics, fs};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::shipping::Shipping;
+use teamkeep_system::diagnostics;
+use teamkeep_system::error::{Error, Result, USAGE};
+use teamkeep_system::fs;
 
 use crate::outcome::RoundOutcome;
 use crate::patience::random;
@@ -81,7 +83,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
     }
     .write_global();
     if !cli.utc {
-        clock::use_local();
+        time::use_local();
     }
     let ui = Ui { quiet: cli.quiet, unpaged: true };
     // These use no network, where a connection can break.

@@ -12,8 +12,10 @@ use object_store::aws::AwsCredential;
 use object_store::{CredentialProvider, Error, Result};
 use serde::Deserialize;
 use teamkeep::view::one_line;
-use teamkeep_core::sys::clock::{self, Clock, Timestamp};
-use teamkeep_core::sys::process::{Outcome, Run, program, shell_code};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_system::clock::Clock;
+use teamkeep_system::process::{Outcome, Run, program, shell_code};
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 const MAX_OUTPUT_BYTES: usize = 64 << 10;
@@ -53,7 +55,7 @@ impl CredentialProvider for CredentialProcess {
         }
         let printed = self.run()?;
         // An invalid time is one that has passed.
-        let expires = printed.expiration.map(|text| clock::parse(&text).unwrap_or_default());
+        let expires = printed.expiration.map(|text| time::parse(&text).unwrap_or_default());
         let credential = Arc::new(AwsCredential {
             key_id: printed.access_key_id,
             secret_key: printed.secret_access_key,

@@ -4,8 +4,8 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use teamkeep_core::error::Result;
-use teamkeep_core::store::shipping::{Destination, DestinationKind};
+use teamkeep_store::shipping::{Destination, DestinationKind};
+use teamkeep_system::error::Result;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::directory::Directory;

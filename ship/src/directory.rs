@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fs_err as files;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::error::{Error, Result};
 
 use crate::part::compact;
 use crate::setup::Setup;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde_json::{Map, Value};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::shipping::Shipping;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::shipping::Shipping;
+use teamkeep_system::error::{Error, Result};
 
 use crate::excluded::ExcludedLogs;
 use crate::outcome::RoundOutcome;

@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use serde::Deserialize;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log::EventLog;
+use teamkeep_store::log::EventLog;
+use teamkeep_system::error::{Error, Result};
 
 use crate::outcome::RoundOutcome;
 use crate::setup::Setup;

@@ -6,7 +6,7 @@ use object_store::client::{HttpClient, HttpRequest, HttpResponse};
 use object_store::{Error as StoreError, Result as StoreResult};
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, IF_NONE_MATCH, LOCATION};
-use teamkeep_core::config::is_loopback;
+use teamkeep_config::is_loopback;
 use url::Url;
 
 use crate::requests::{self, Requests};

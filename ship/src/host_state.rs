@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use teamkeep::settings::installed::events;
 use teamkeep::settings::layer::layers;
-use teamkeep_core::config::{ShipPrivacy, file_hash};
-use teamkeep_core::store::shipping::{Shipping, ShippingState};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::process::{self, Outcome, Run};
+use teamkeep_config::{ShipPrivacy, file_hash};
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::shipping::{Shipping, ShippingState};
+use teamkeep_system::process::{self, Outcome, Run};
 
 use crate::outcome::Sent;
 use crate::rows::HostRow;

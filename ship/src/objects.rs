@@ -12,7 +12,7 @@ use object_store::{
     Result as StoreResult, RetryConfig,
 };
 use reqwest::Method;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 use url::Url;
 
 use crate::gateway::Gateway;

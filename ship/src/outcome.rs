@@ -2,7 +2,7 @@
 
 use std::ops::AddAssign;
 
-use teamkeep_core::error::Error;
+use teamkeep_system::error::Error;
 
 /// The data that a round has sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Rows that are delivered together.
 
-use teamkeep_core::error::Result;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::error::Result;
 
 use crate::identity::Identity;
 use crate::rows::day;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use teamkeep::redact::Redactor;
 use teamkeep::report::Report;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::model::TaskStatus;
+use teamkeep_model::TaskStatus;
+use teamkeep_system::error::{Error, Result};
 
 /// The treatment of texts: prompts, messages, subjects, reasons, inputs and results of tools.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use object_store::aws::AmazonS3ConfigKey;
-use teamkeep_core::sys::fs;
+use teamkeep_system::fs;
 
 const MAX_BYTES: u64 = 1 << 20;
 

@@ -16,7 +16,7 @@ use object_store::client::{
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode};
-use teamkeep_core::sys::clock::Clock;
+use teamkeep_system::clock::Clock;
 use url::Url;
 
 use crate::patience::Patience;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use teamkeep::view::one_line;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::shipping::{Last, ShipLock, Shipping};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::shipping::{Last, ShipLock, Shipping};
+use teamkeep_system::error::{Error, Result};
 
 use crate::delivery::Delivery;
 use crate::excluded::ExcludedLogs;

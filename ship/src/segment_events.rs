@@ -3,8 +3,8 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use memchr::memchr;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log::{MAX_LINE_BYTES, Segment};
+use teamkeep_store::log::{MAX_LINE_BYTES, Segment};
+use teamkeep_system::error::{Error, Result};
 
 use crate::privacy::Texts;
 use crate::rows::{EventRow, Table, events};

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use teamkeep::timeline::RunCatalog;
 use teamkeep::view::short_id;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log::{Segment, SegmentName};
-use teamkeep_core::store::shipping::{Destination, ShipLock, Shipping, ShippingState};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_store::log::{Segment, SegmentName};
+use teamkeep_store::shipping::{Destination, ShipLock, Shipping, ShippingState};
+use teamkeep_system::error::{Error, Result};
 
 use crate::excluded::{ExcludedLogs, Exclusion};
 use crate::host_state::HostState;

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use teamkeep::report::{Report, ToolUser};
 use teamkeep::timeline::{LoadedEvent, RunData, merge, project};
-use teamkeep_core::config::Config;
-use teamkeep_core::error::Result;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_config::Config;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::error::Result;
 
 use crate::identity::Identity;
 use crate::privacy::{IdentityKind, Texts};

@@ -5,10 +5,11 @@ use std::io::Write;
 use serde::Serialize;
 use teamkeep::context::Context;
 use teamkeep::view::count;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::shipping::{Destination, Last, RemovedUnshipped, RunDelivery, Shipping};
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::archive::RunRecord;
+use teamkeep_store::shipping::{Destination, Last, RemovedUnshipped, RunDelivery, Shipping};
+use teamkeep_system::error::{Error, Result};
 
 use crate::setup::Setup;
 use crate::unsent_runs::unsent_runs;
@@ -95,7 +96,7 @@ impl Status {
         for one in &self.destinations {
             text.push_str(&format!("{} {}\n", one.kind, one.address));
             if let Some(since) = one.since {
-                text.push_str(&format!("  only data from {} on\n", clock::moment(since)));
+                text.push_str(&format!("  only data from {} on\n", time::moment(since)));
             }
             text.push_str(&format!("  sent: {}\n", count(one.runs, "run")));
             if one.too_large_runs > 0 {
@@ -117,10 +118,10 @@ impl Status {
         match &self.last {
             None => text.push_str("nothing has been sent yet\n"),
             Some(Last { at, error: None, .. }) => {
-                text.push_str(&format!("last sent: {}\n", clock::moment(*at)))
+                text.push_str(&format!("last sent: {}\n", time::moment(*at)))
             }
             Some(Last { at, error: Some(error), .. }) => {
-                text.push_str(&format!("last tried: {}\n  error: {error}\n", clock::moment(*at)));
+                text.push_str(&format!("last tried: {}\n  error: {error}\n", time::moment(*at)));
             }
         }
         if let Some(removed) = &self.removed {

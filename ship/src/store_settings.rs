@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use object_store::ClientConfigKey;
 use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 
 use crate::credential_process::CredentialProcess;
 use crate::profile::{self, ProfileFiles};

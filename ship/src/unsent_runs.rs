@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use teamkeep::timeline::RunCatalog;
-use teamkeep_core::error::Result;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::shipping::{Destination, RunDelivery, ShippingState};
+use teamkeep_store::archive::RunRecord;
+use teamkeep_store::shipping::{Destination, RunDelivery, ShippingState};
+use teamkeep_system::error::Result;
 
 /// A run with more data is not opened: it would take more than 256 MiB of memory.
 pub const MAX_RUN_BYTES: u64 = 512 << 20;

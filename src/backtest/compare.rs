@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::test::Found;
-use teamkeep_core::model::event::Recorded;
-use teamkeep_core::policy::{Decision, Verdict};
+use teamkeep_model::event::Recorded;
+use teamkeep_policy::{Decision, Verdict};
 
 #[derive(Debug)]
 pub struct Difference<'a> {

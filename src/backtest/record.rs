@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
 
-use teamkeep_core::attribution::version_in;
-use teamkeep_core::client::compat::delivers_answers;
-use teamkeep_core::config::{Gate, Mode, Policy, Price};
-use teamkeep_core::enforcement::RunSpending;
-use teamkeep_core::model::event::Recorded;
-use teamkeep_core::policy::{Decision, Finding, RecordedVerdict, TeamState, Verdict, failure};
-use teamkeep_core::spending::Spending;
-use teamkeep_core::store::archive::{Archive, Journal, RunRecord};
-use teamkeep_core::store::log::{Logs, Range, ReadErrors, Reader};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::fs;
+use teamkeep_config::{Gate, Mode, Policy, Price};
+use teamkeep_hook::attribution::version_in;
+use teamkeep_hook::enforcement::RunSpending;
+use teamkeep_model::compat::delivers_answers;
+use teamkeep_model::event::Recorded;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::spending::Spending;
+use teamkeep_policy::{Decision, Finding, RecordedVerdict, TeamState, Verdict, failure};
+use teamkeep_store::archive::{Archive, Journal, RunRecord};
+use teamkeep_store::log::{Logs, Range, ReadErrors, Reader};
+use teamkeep_system::fs;
 
 #[derive(Debug, Default)]
 pub struct Record {

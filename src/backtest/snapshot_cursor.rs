@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use teamkeep_core::client::team::TeamFile;
-use teamkeep_core::client::team::{Flaw, NamedLists};
-use teamkeep_core::policy::{TeamState, Unreadable};
-use teamkeep_core::store::archive::{Archive, Journal, Snapshot};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::team::TeamFile;
+use teamkeep_model::team::{Flaw, NamedLists};
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{TeamState, Unreadable};
+use teamkeep_store::archive::{Archive, Journal, Snapshot};
 
 /// The history of a team's files, at a time that only moves forward.
 #[derive(Debug)]
@@ -165,8 +165,8 @@ impl<'a> SnapshotCursor<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use teamkeep_core::model::TaskStatus;
-    use teamkeep_core::store::archive::{Change, ContentWriter};
+    use teamkeep_model::TaskStatus;
+    use teamkeep_store::archive::{Change, ContentWriter};
 
     #[test]
     fn an_event_sees_its_own_snapshot_even_if_a_later_one_is_stored_first() {

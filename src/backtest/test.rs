@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use super::record::Record;
 use super::snapshot_cursor::SnapshotCursor;
-use teamkeep_core::client::payload::{Kind, Payload};
-use teamkeep_core::config::{Policy, Rule};
-use teamkeep_core::enforcement::{Evaluation, Findings, evaluate};
-use teamkeep_core::model::event::Recorded;
-use teamkeep_core::policy::gates::{budget, completion_check};
-use teamkeep_core::policy::{Case, Decision, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge};
-use teamkeep_core::spending::Spending;
-use teamkeep_core::store::archive::Archive;
+use teamkeep_config::{Policy, Rule};
+use teamkeep_model::event::Recorded;
+use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_policy::gates::{budget, completion_check};
+use teamkeep_policy::spending::Spending;
+use teamkeep_policy::{Case, Decision, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge};
+use teamkeep_policy::{Evaluation, Findings, evaluate};
+use teamkeep_store::archive::Archive;
 
 /// An event with a result.
 #[derive(Debug, Clone)]
@@ -167,7 +167,7 @@ impl Counts {
 mod tests {
     use super::*;
     use serde_json::{Value, json};
-    use teamkeep_core::store::archive::{Change, ContentWriter, Journal, Snapshot};
+    use teamkeep_store::archive::{Change, ContentWriter, Journal, Snapshot};
 
     fn event(id: usize, actor: &str, message: Value) -> Recorded {
         let kind = if actor == "team-lead" { "lead" } else { "teammate" };

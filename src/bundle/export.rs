@@ -11,11 +11,11 @@ use tempfile::{SpooledTempFile, spooled_tempfile};
 use super::{EVENTS, OBJECTS, RUN, SNAPSHOTS, TRANSCRIPTS, redact_entries as redact};
 use crate::redact::Redactor;
 use crate::timeline::RunCatalog;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::{
+use teamkeep_store::archive::{
     Archive, Imported, Interval, RunRecord, StoredTranscript, hash as content_hash,
 };
-use teamkeep_core::sys::fs::{self, PRIVATE_FILE};
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs::{self, PRIVATE_FILE};
 
 /// A larger transcript is not read from Claude Code's file, in bytes.
 const MAX_BYTES: u64 = 256 << 20;

@@ -9,16 +9,16 @@ use tar::{Archive as Tar, EntryType};
 
 use super::{EVENTS, OBJECTS, RUN, SNAPSHOTS, TRANSCRIPTS};
 use crate::verify::{Kind, Scope, Verifier};
-use teamkeep_core::config::Config;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::model::event::SafeName;
-use teamkeep_core::store::archive::{
+use teamkeep_config::Config;
+use teamkeep_model::event::SafeName;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{
     Archive, Change, ContentWriter, ExclusiveArchive, Imported, RunRecord, is_hash, is_run_id, put_transcript,
 };
-use teamkeep_core::store::log::{Logs, Range, Reader, SegmentName};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::fs;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_store::log::{Logs, Range, Reader, SegmentName};
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
+use teamkeep_system::paths::Paths;
 
 const MAX_UNPACKED_BYTES: u64 = 4 << 30;
 /// A larger file is not read into memory.

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 pub use export::export;
 pub use import::{ImportTarget, ImportedRun, import};
 
-use teamkeep_core::store::archive::RunRecord;
+use teamkeep_store::archive::RunRecord;
 
 const RUN: &str = "run.json";
 const SNAPSHOTS: &str = "snapshots.jsonl";

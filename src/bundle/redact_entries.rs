@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::redact::Redactor;
-use teamkeep_core::model::event::{Actor, Event, Recorded};
-use teamkeep_core::store::archive::{RunRecord, Snapshot, worktree_of};
+use teamkeep_model::event::{Actor, Event, Recorded};
+use teamkeep_store::archive::{RunRecord, Snapshot, worktree_of};
 
 fn redact_text(redactor: &Redactor, text: &mut String) {
     *text = redactor.text(text).into_owned();

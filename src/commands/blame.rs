@@ -12,10 +12,10 @@ use crate::context::Context;
 use crate::files::{Attribution, Change, FileChange, FoundBy, LineFinder, PresentLine};
 use crate::timeline::{RunCatalog, merge, project};
 use crate::view;
-use teamkeep_core::client::command::quoted;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::fs;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::command::quoted;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
 
 /// The newest runs in whose projects a file is searched for.
 const MAX_PROJECTS: usize = 5;

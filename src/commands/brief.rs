@@ -9,11 +9,12 @@ use crate::report::restore_command;
 use crate::status::Observed;
 use crate::timeline::DetailLevel;
 use crate::view;
-use teamkeep_core::config::{ContextLoss, ContextPart};
-use teamkeep_core::error::{Error, Result, unknown};
-use teamkeep_core::model::event::LEAD;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_config::{ContextLoss, ContextPart};
+use teamkeep_model::event::LEAD;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::error::{Error, Result, unknown};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -89,7 +90,7 @@ fn moment(context: &Context, args: &Args, run: &RunRecord) -> Result<Option<Time
     let text = args.at.as_deref();
     if time_of_run(context, text, run)?.is_some_and(|at| at < run.started_at) {
         let what = format!("invalid time {:?}: the run starts at", text.unwrap_or_default());
-        return Err(Error::usage(format!("{what} {}", clock::moment(run.started_at))));
+        return Err(Error::usage(format!("{what} {}", time::moment(run.started_at))));
     }
     moment_of_run(context, text, run)
 }

@@ -9,12 +9,13 @@ use crate::redact::Redactor;
 use crate::status::{Observed, Surroundings};
 use crate::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
 use crate::view;
-use teamkeep_core::client::command::quoted;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::access;
-use teamkeep_core::store::archive::{Archive, RunRecord};
-use teamkeep_core::store::log::{Logs, ReadErrors};
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::access;
+use teamkeep_store::archive::{Archive, RunRecord};
+use teamkeep_store::log::{Logs, ReadErrors};
+use teamkeep_system::command::quoted;
+use teamkeep_system::error::{Error, Result};
 
 const MAX_LISTED: usize = 5;
 const TIME_FORMS: &str = "expected 17:53, 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w)";
@@ -126,11 +127,11 @@ pub fn warn_outside_run(context: &Context, run: &RunRecord, times: &[(&str, Time
     let early = times.iter().find(|(_, at)| *at < run.started_at);
     let late = run.ended_at.and_then(|ended| times.iter().find(|(_, at)| *at > ended).zip(Some(ended)));
     if early.is_some() {
-        print(format!("the run starts at {}", clock::moment(run.started_at)));
+        print(format!("the run starts at {}", time::moment(run.started_at)));
     }
     if let Some((_, ended)) = late {
         let since = view::elapsed(run.started_at, ended);
-        print(format!("the run had ended at {} (+{since})", clock::moment(ended)));
+        print(format!("the run had ended at {} (+{since})", time::moment(ended)));
     }
     let is_age = |text: &str| When::parse(text).is_some() && When::parse(&format!("+{text}")).is_some();
     if let Some((age, _)) = early.or(late.map(|(time, _)| time)).filter(|(text, _)| is_age(text)) {

@@ -17,10 +17,10 @@ use crate::restore::UndoLog;
 use crate::search;
 use crate::timeline::{Kind, RunCatalog, Summary, merge};
 use crate::ui::Ui;
-use teamkeep_core::client::payload::KNOWN;
-use teamkeep_core::config::Gate;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::model::event::{ActorKind, LEAD, OVERRIDE};
+use teamkeep_config::Gate;
+use teamkeep_model::event::{ActorKind, LEAD, OVERRIDE};
+use teamkeep_model::payload::KNOWN;
+use teamkeep_system::error::{Error, Result};
 
 const VARIABLE: &str = "TEAMKEEP_COMPLETE";
 const NAME: &str = "teamkeep";

@@ -13,14 +13,14 @@ use super::policy::trust;
 use crate::context::Context;
 use crate::ui::escape;
 use crate::view::{self, Document, plain};
-use teamkeep_core::config::keys::KEYS;
-use teamkeep_core::config::schema;
-use teamkeep_core::config::{
+use teamkeep_config::keys::KEYS;
+use teamkeep_config::schema;
+use teamkeep_config::{
     Code, Effective, Files, ORGANIZATION_FILE, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers,
     misnamed_file,
 };
-use teamkeep_core::error::{self, Error, Result};
-use teamkeep_core::sys::fs;
+use teamkeep_system::error::{self, Error, Result};
+use teamkeep_system::fs;
 
 /// Wider keys and values do not widen their columns.
 const MAX_KEY_CHARS: usize = 60;

@@ -11,15 +11,15 @@ use crate::report::Report;
 use crate::settings::plan::count;
 use crate::timeline::{Entry, OpenedRun, RunCatalog, Summary, merge};
 use crate::view::{Document, bold, dim, plain};
-use teamkeep_core::client::command::{HookProgram, quoted, shell_invocation};
-use teamkeep_core::config::Config;
-use teamkeep_core::error::{Cause, Error, Result};
-use teamkeep_core::policy::{Decision, without_prefix};
-use teamkeep_core::spending::dollars;
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::store::log::Logs;
-use teamkeep_core::sys::clock::duration;
-use teamkeep_core::sys::fs::make_private_dir;
+use teamkeep_config::Config;
+use teamkeep_model::time::duration;
+use teamkeep_policy::spending::dollars;
+use teamkeep_policy::{Decision, without_prefix};
+use teamkeep_store::archive::Archive;
+use teamkeep_store::log::Logs;
+use teamkeep_system::command::{HookProgram, quoted, shell_invocation};
+use teamkeep_system::error::{Cause, Error, Result};
+use teamkeep_system::fs::make_private_dir;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

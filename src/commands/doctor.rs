@@ -13,8 +13,8 @@ use crate::doctor::store::{self, FixStep};
 use crate::doctor::{Facts, Health, Verdict, run_checks};
 use crate::settings::client::{self, VersionProbe};
 use crate::view;
-use teamkeep_core::config::misnamed_file;
-use teamkeep_core::error::Result;
+use teamkeep_config::misnamed_file;
+use teamkeep_system::error::Result;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -2,7 +2,7 @@
 //! `would restore`.
 
 use crate::context::Context;
-use teamkeep_core::client::command::{quoted, shell_invocation};
+use teamkeep_system::command::{quoted, shell_invocation};
 
 /// Prints the present command line without `--dry-run`, and with this option.
 pub fn show_command(context: &Context, option: Option<&str>) {

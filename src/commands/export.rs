@@ -10,7 +10,7 @@ use super::output;
 use crate::bundle;
 use crate::context::Context;
 use crate::view;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

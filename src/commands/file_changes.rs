@@ -7,9 +7,9 @@ use super::catalog;
 use crate::context::Context;
 use crate::files::{Attribution, FileChange};
 use crate::timeline::{RunCatalog, merge};
-use teamkeep_core::error::{Error, Result, nearest};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::fs;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::error::{Error, Result, nearest};
+use teamkeep_system::fs;
 
 /// Number of runs that are in memory at a time.
 const RUNS_AT_ONCE: usize = 16;

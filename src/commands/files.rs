@@ -12,8 +12,8 @@ use crate::context::Context;
 use crate::files::{Attribution, FileChange, agent_trace, file_histories};
 use crate::timeline::{DetailLevel, RunData, merge, project};
 use crate::view;
-use teamkeep_core::error::{Error, Result, unknown};
-use teamkeep_core::model::event::LEAD;
+use teamkeep_model::event::LEAD;
+use teamkeep_system::error::{Error, Result, unknown};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use teamkeep_core::hook::{self, CalledBy, FinishStart, Invocation};
+use teamkeep_hook::{self as hook, CalledBy, FinishStart, Invocation};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -8,8 +8,8 @@ use super::catalog::{self, catalog};
 use crate::bundle::{self, ImportTarget, ImportedRun};
 use crate::context::Context;
 use crate::view::count;
-use teamkeep_core::config;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_config as config;
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

@@ -16,8 +16,8 @@ use crate::settings::plan::{self, count};
 use crate::settings::skill::{Change, Skill};
 use crate::settings::variables;
 use crate::settings::version::Version;
-use teamkeep_core::client::command::HookProgram;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::command::HookProgram;
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -22,9 +22,9 @@ use crate::settings::needs::Needs;
 use crate::settings::plan::{self, count};
 use crate::settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
 use crate::settings::version::{FIRST_WITH_DROP_INS, Version};
-use teamkeep_core::client::command::HookProgram;
-use teamkeep_core::config::{Files, ORGANIZATION_FILE, layers};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_config::{Files, ORGANIZATION_FILE, layers};
+use teamkeep_system::command::HookProgram;
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options for --scope managed")]

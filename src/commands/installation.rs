@@ -19,9 +19,9 @@ use crate::settings::needs::Needs;
 use crate::settings::plan;
 use crate::settings::variables::{self, TASKS, TEAMS, is_on, value};
 use crate::settings::version::{FIRST_WITH_TEAMS, Version};
-use teamkeep_core::client::command::{HookProgram, quoted, shell_invocation};
-use teamkeep_core::config::{Code, Problem, misnamed_file};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_config::{Code, Problem, misnamed_file};
+use teamkeep_system::command::{HookProgram, quoted, shell_invocation};
+use teamkeep_system::error::{Error, Result};
 
 const MAX_LISTED: usize = 3;
 

@@ -9,9 +9,9 @@ use crate::context::Context;
 use crate::report::RunSummary;
 use crate::timeline::{RunCatalog, Summary, merge};
 use crate::view;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

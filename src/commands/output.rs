@@ -9,10 +9,10 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::ui;
 use crate::view::{self, Document, count};
-use teamkeep_core::config::Problem;
-use teamkeep_core::error::{Cause, Error, Result};
-use teamkeep_core::sys::fs;
-use teamkeep_core::sys::process::program;
+use teamkeep_config::Problem;
+use teamkeep_system::error::{Cause, Error, Result};
+use teamkeep_system::fs;
+use teamkeep_system::process::program;
 
 /// The programs that open a file: the first one that is installed is used.
 const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };

@@ -8,13 +8,13 @@ use serde_json::{Value, json, value::RawValue};
 use super::catalog;
 use super::when::compact;
 use crate::context::Context;
-use teamkeep_core::config::Gate;
-use teamkeep_core::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader};
-use teamkeep_core::error::{Error, Result, nearest, unknown};
-use teamkeep_core::model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
-use teamkeep_core::store::log::{Appending, Logs};
-use teamkeep_core::sys::clock;
-use teamkeep_core::sys::unicode::fold;
+use teamkeep_config::Gate;
+use teamkeep_hook::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader};
+use teamkeep_model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
+use teamkeep_model::time;
+use teamkeep_model::unicode::fold;
+use teamkeep_store::log::{Appending, Logs};
+use teamkeep_system::error::{Error, Result, nearest, unknown};
 
 fn gate_beginning_with(text: &str) -> Option<&'static str> {
     Gate::ALL.map(Gate::name).into_iter().find(|name| !text.is_empty() && name.starts_with(text))
@@ -142,7 +142,7 @@ pub struct AllowArgs {
 fn duration(text: &str) -> std::result::Result<TimeDelta, String> {
     let bare = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let span = compact(text)
-        .and_then(|text| clock::parse_span(&text))
+        .and_then(|text| time::parse_span(&text))
         .filter(|millis| !bare && *millis > 0)
         .and_then(TimeDelta::try_milliseconds);
     match span {
@@ -307,7 +307,7 @@ pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
         overrides.shutdowns.push(name.clone());
         overrides.shutdowns_until.insert(name.clone(), until);
     })?;
-    let until = clock::moment(until);
+    let until = time::moment(until);
     context.ui.eprint_line(&format!(
         "the next shutdown of {name:?} is allowed until {until}; to undo: teamkeep resume {name}"
     ));
@@ -346,7 +346,7 @@ fn warn_unknown_team(context: &Context, team: &str) {
 
 /// `premature-shutdown in team "t1" until 2026-02-03 04:05:06 UTC`.
 fn describe(pause: &Pause) -> String {
-    format!("{} until {}", paused(pause), clock::moment(pause.until))
+    format!("{} until {}", paused(pause), time::moment(pause.until))
 }
 
 fn paused(pause: &Pause) -> String {

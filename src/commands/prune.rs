@@ -10,11 +10,11 @@ use super::{catalog, dry_run, number};
 use crate::context::Context;
 use crate::prune::{Bounds, Candidate, Obstacle, Plan, Pruned, Reason, apply, candidates, obstacle, plan};
 use crate::view::{self, Document, count};
-use teamkeep_core::config;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::shipping::{RunDelivery, Shipping, UnshippedSegments};
-use teamkeep_core::sys::clock;
+use teamkeep_config as config;
+use teamkeep_model::time;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_store::shipping::{RunDelivery, Shipping, UnshippedSegments};
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -121,7 +121,7 @@ fn document(plan: &Plan, unreadable: &[String], args: &Args) -> Document {
     let name = |run: &RunRecord| format!("{} {}", run.run, run.team.as_deref().unwrap_or("(no team)"));
     for (candidate, reason) in &plan.runs {
         let why = match reason {
-            Reason::Age(age) => format!("ended {} ago", clock::duration(age.num_milliseconds())),
+            Reason::Age(age) => format!("ended {} ago", time::duration(age.num_milliseconds())),
             Reason::Count => match args.keep.unwrap_or_default() {
                 0 => "--keep 0 keeps no ended run".to_owned(),
                 1 => "not the newest".to_owned(),

@@ -8,8 +8,8 @@ use crate::context::Context;
 use crate::report::Report;
 use crate::timeline::{DetailLevel, merge};
 use crate::view;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::RunRecord;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

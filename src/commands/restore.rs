@@ -12,12 +12,13 @@ use crate::restore::{
 };
 use crate::timeline::{DetailLevel, RunData, project};
 use crate::view;
-use teamkeep_core::client::command::{quoted, shell_invocation};
-use teamkeep_core::client::team::mailbox;
-use teamkeep_core::error::{Cause, Error, Result};
-use teamkeep_core::store::archive::{Archive, RunRecord};
-use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_core::sys::fs;
+use teamkeep_model::team::mailbox;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::archive::{Archive, RunRecord};
+use teamkeep_system::command::{quoted, shell_invocation};
+use teamkeep_system::error::{Cause, Error, Result};
+use teamkeep_system::fs;
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -317,7 +318,7 @@ fn undo(context: &Context, args: &Args, id: Option<&str>) -> Result<ExitCode> {
         None => {
             let why = "nothing to undo: no restore is recorded that is not undone";
             let last = records.last().ok_or_else(|| Error::not_found(why))?;
-            let at = clock::moment(last.at);
+            let at = time::moment(last.at);
             context.ui.eprint_line(&format!("the last restore: {} of run {}, {at}", last.id, last.run));
             last.id
         }

@@ -19,11 +19,11 @@ use crate::timeline::RunCatalog;
 use crate::ui::pager::Paged;
 use crate::ui::{self, Progress};
 use crate::view::{self, HitDetail};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::model::event::LEAD;
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::store::log::Logs;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_model::event::LEAD;
+use teamkeep_store::archive::Archive;
+use teamkeep_store::log::Logs;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::paths::Paths;
 
 /// Hits are shown after this time at the latest.
 const SHOW_INTERVAL: Duration = Duration::from_millis(500);

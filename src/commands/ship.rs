@@ -5,9 +5,9 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 use crate::context::Context;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::hook::find_shipper;
-use teamkeep_core::store::shipping::PROGRAM;
+use teamkeep_hook::find_shipper;
+use teamkeep_store::shipping::PROGRAM;
+use teamkeep_system::error::{Error, Result};
 
 /// The end of the help, here and in teamkeep-ship.
 pub const EXAMPLES: &str = "\

@@ -5,8 +5,8 @@ use super::output::JsonOption;
 use crate::context::Context;
 use crate::timeline::{DetailLevel, RunCatalog, RunData, diff, state};
 use crate::view;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -51,7 +51,7 @@ fn compare(
         times.map(|text| time_of_run(context, Some(text), &run.run).map(|at| at.unwrap_or_default()));
     let (from, to) = (from?, to?);
     if from > to {
-        let what = format!("{} is later than {}", clock::moment(from), clock::moment(to));
+        let what = format!("{} is later than {}", time::moment(from), time::moment(to));
         return Err(Error::usage(what)
             .hint(format!("the earlier moment comes first: --diff {} {}", times[1], times[0])));
     }

@@ -13,11 +13,11 @@ use crate::status::{Attention, Status, StatusLine, alive};
 use crate::timeline::{OpenedRun, RunCatalog};
 use crate::ui::Ui;
 use crate::view;
-use teamkeep_core::client::payload;
-use teamkeep_core::enforcement::OverrideFile;
-use teamkeep_core::error::Result;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log::Segment;
+use teamkeep_hook::enforcement::OverrideFile;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_store::log::Segment;
+use teamkeep_system::error::Result;
+use teamkeep_system::stdin;
 
 /// Maximum size of Claude Code's input in bytes.
 const MAX_BYTES: usize = 1 << 20;
@@ -107,6 +107,6 @@ fn session_of_stdin() -> Option<String> {
     if stdin.is_terminal() {
         return None;
     }
-    let input = payload::read(stdin, MAX_BYTES, TIMEOUT);
+    let input = stdin::read(stdin, MAX_BYTES, TIMEOUT);
     serde_json::from_slice::<Input>(&input.bytes).ok()?.session_id
 }

@@ -11,8 +11,8 @@ use crate::settings::managed;
 use crate::settings::plan::count;
 use crate::settings::skill::{Change, Skill};
 use crate::settings::variables;
-use teamkeep_core::error::Result;
-use teamkeep_core::sys::fs::Lock;
+use teamkeep_system::error::Result;
+use teamkeep_system::fs::Lock;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

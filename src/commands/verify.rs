@@ -9,8 +9,8 @@ use super::output::JsonOption;
 use crate::context::Context;
 use crate::verify::{LogHead, Scope, Verifier};
 use crate::view;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::log::Logs;
+use teamkeep_store::log::Logs;
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

@@ -10,8 +10,8 @@ use crate::settings::managed_files::{DISABLED, ONLY_MANAGED};
 use crate::settings::plan::{count, named};
 use crate::settings::variables::{TASKS, TEAMS, is_on, value};
 use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows};
-use teamkeep_core::client::command::find;
-use teamkeep_core::config::{Gate, Mode, Policy, PrematureShutdown};
+use teamkeep_config::{Gate, Mode, Policy, PrematureShutdown};
+use teamkeep_system::command::find;
 
 /// Since this version the task tools are off on current models unless enabled.
 const FIRST_WITHOUT_TASKS: Version = Version(2, 1, 233);

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Diagnosis, Facts, bad, ok, warn};
 use crate::settings::layer::SettingsLayer;
 use crate::settings::version::{FIRST_SKIPPING_HOOKS, Version};
-use teamkeep_core::client::payload::Kind;
+use teamkeep_model::payload::Kind;
 
 /// The types of hooks, each with the key that it needs. The first three are known to all versions with agent teams.
 const TYPES: &[(&str, &str)] =

@@ -12,7 +12,7 @@ use crate::settings::managed_files::ONLY_MANAGED;
 use crate::settings::needs::Needs;
 use crate::settings::plan::count;
 use crate::settings::version::LAST_COMPARING_COMMANDS;
-use teamkeep_core::client::command::quoted;
+use teamkeep_system::command::quoted;
 
 /// Maximum number of listed programs.
 const MAX_LISTED: usize = 5;

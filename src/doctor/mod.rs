@@ -19,11 +19,11 @@ use crate::settings::client::{ClientVersion, VersionProbe};
 use crate::settings::hook_command::Entry;
 use crate::settings::layer::{SettingsLayer, layers, managed_with_hooks, plugins, running, with_most_hooks};
 use crate::settings::version::Version;
-use teamkeep_core::client::command::{shell_invocation, typed_to_install};
-use teamkeep_core::config::{Effective, Files, Problem};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_config::{Effective, Files, Problem};
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::command::{shell_invocation, typed_to_install};
+use teamkeep_system::env::Env;
+use teamkeep_system::paths::Paths;
 
 macro_rules! codes {
     ($($code:ident $check:path, $name:literal $about:literal,)*) => {
@@ -224,7 +224,7 @@ impl<'a> Facts<'a> {
     ) -> Facts<'a> {
         let layers = layers(env, paths);
         let plugins = plugins(&layers);
-        let (files, policy) = (files.clone(), teamkeep_core::config::layers::load(files));
+        let (files, policy) = (files.clone(), teamkeep_config::layers::load(files));
         let (call, installer) = (shell_invocation(env), typed_to_install(env));
         Facts { env, paths, now, probe, layers, plugins, files, policy, misnamed, call, installer }
     }
@@ -278,7 +278,7 @@ mod tests {
         let layers: Vec<SettingsLayer> = settings.iter().map(layer).collect();
         let probe = VersionProbe { at: Some("claude".into()), answer: ClientVersion::Known(version) };
         let (plugins, files, policy) = (plugins(&layers), Files::default(), Effective::default());
-        let now = teamkeep_core::sys::clock::parse("2026-02-03T04:05:06Z").unwrap();
+        let now = teamkeep_model::time::parse("2026-02-03T04:05:06Z").unwrap();
         let (call, installer) = ("teamkeep".to_owned(), "teamkeep".to_owned());
         Facts { env, paths, now, probe, layers, plugins, files, policy, misnamed: None, call, installer }
     }

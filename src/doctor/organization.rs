@@ -6,9 +6,9 @@ use super::{Diagnosis, Facts, bad, ok};
 use crate::settings::layer::{Kind, State};
 use crate::settings::plan::count;
 use crate::settings::protection::{EXECUTE, READ, obstacle, weakness};
-use teamkeep_core::client::command::quoted;
-use teamkeep_core::config::{Code, ORGANIZATION_FILE};
-use teamkeep_core::store::access::unexpected;
+use teamkeep_config::{Code, ORGANIZATION_FILE};
+use teamkeep_store::access::unexpected;
+use teamkeep_system::command::quoted;
 
 /// Checks who can change and who can read the managed settings, and the program that their hooks run.
 pub fn managed_settings(facts: &Facts<'_>) -> Vec<Diagnosis> {

@@ -2,8 +2,8 @@
 
 use super::{Diagnosis, Facts, bad, ok, warn};
 use crate::settings::plan::count;
-use teamkeep_core::client::command::quoted;
-use teamkeep_core::config::{Code, Problem, TrustState};
+use teamkeep_config::{Code, Problem, TrustState};
+use teamkeep_system::command::quoted;
 
 /// Checks that the files are valid.
 pub fn files(facts: &Facts<'_>) -> Diagnosis {

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 
 use crate::settings::layer::{Kind, MAX_BYTES};
 use serde_json::{Value, json};
-use teamkeep_core::client::command::{
+use teamkeep_store::log::Logs;
+use teamkeep_system::command::{
     HOOK_NAME, NAME, command_line, find, hook_args, is_bare, is_executable, is_named, is_same,
     on_search_path, own_path, quoted,
 };
-use teamkeep_core::store::log::Logs;
-use teamkeep_core::sys::env::{Env, absolute_dirs};
-use teamkeep_core::sys::fs::read_regular;
-use teamkeep_core::sys::paths::Paths;
-use teamkeep_core::sys::process::{Outcome, Run};
+use teamkeep_system::env::{Env, absolute_dirs};
+use teamkeep_system::fs::read_regular;
+use teamkeep_system::paths::Paths;
+use teamkeep_system::process::{Outcome, Run};
 
 use super::{Diagnosis, Facts, InstalledHook, bad, ok, unknown, warn};
 

@@ -6,16 +6,17 @@ use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::restore::holder;
 use crate::settings::plan::count;
 use crate::verify::{Scope, Verifier};
-use teamkeep_core::client::command::{quoted, shell_operand};
-use teamkeep_core::client::team::{TeamConfig, erasing};
-use teamkeep_core::error::Result;
-use teamkeep_core::model::event::{OVERRIDE, SafeName};
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::store::log::{self, Logs, Range};
-use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_core::sys::diagnostics::SLOW_CALL;
-use teamkeep_core::sys::fs::read_regular;
-use teamkeep_core::sys::process::is_gone;
+use teamkeep_model::event::{OVERRIDE, SafeName};
+use teamkeep_model::team::{TeamConfig, erasing};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::archive::Archive;
+use teamkeep_store::log::{self, Logs, Range};
+use teamkeep_system::command::{quoted, shell_operand};
+use teamkeep_system::diagnostics::SLOW_CALL;
+use teamkeep_system::error::Result;
+use teamkeep_system::fs::read_regular;
+use teamkeep_system::process::is_gone;
 
 /// Seconds after which a session that writes without an event is taken to have no hooks. A single turn of one agent
 /// can be long.
@@ -64,9 +65,9 @@ fn last_used(client: &Path) -> Option<Timestamp> {
 pub(super) fn when(time: Timestamp, now: Timestamp) -> String {
     let age = match (now - time).num_milliseconds() {
         ..60_000 => "just now".to_owned(),
-        millis => format!("{} ago", clock::duration(millis)),
+        millis => format!("{} ago", time::duration(millis)),
     };
-    format!("{} ({age})", clock::moment(time))
+    format!("{} ({age})", time::moment(time))
 }
 
 /// Checks that the newest run is complete. If the store cannot be read, that is a finding, and the other checks still run.
@@ -124,7 +125,7 @@ pub fn failures(facts: &Facts<'_>) -> Diagnosis {
 fn failure(line: &str) -> Option<(Timestamp, String)> {
     let (time, rest) = line.split_once(" [")?;
     let (_, message) = rest.split_once("] ").filter(|(_, message)| !message.starts_with(SLOW_CALL))?;
-    Some((clock::parse(time)?, message.chars().take(200).collect()))
+    Some((time::parse(time)?, message.chars().take(200).collect()))
 }
 
 /// Checks that no running team has tasks in a list that the hooks do not know.
@@ -224,7 +225,7 @@ mod tests {
 
     #[test]
     fn age_below_a_minute_is_just_now() {
-        let now = clock::parse("2026-02-03T04:05:06Z").unwrap();
+        let now = time::parse("2026-02-03T04:05:06Z").unwrap();
         let age = |seconds: i64| when(now - chrono::TimeDelta::seconds(seconds), now);
         assert_eq!(age(-5), "2026-02-03 04:05:11 UTC (just now)");
         assert_eq!(age(61), "2026-02-03 04:04:05 UTC (1 min 1 s ago)");

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use chrono::TimeDelta;
-use teamkeep_core::client::command::quoted;
-use teamkeep_core::hook::find_shipper;
-use teamkeep_core::store::shipping::{
+use teamkeep_hook::find_shipper;
+use teamkeep_store::shipping::{
     Destination, PROGRAM, RemovedUnshipped, Shipping, ShippingState, UnshippedSegments,
 };
-use teamkeep_core::sys::fs::read_private;
+use teamkeep_system::command::quoted;
+use teamkeep_system::fs::read_private;
 
 use super::record::when;
 use super::{Diagnosis, Facts, bad, ok, warn};

@@ -9,11 +9,11 @@ use crate::settings::hook_command::Entry;
 use crate::settings::layer::{Kind, managed_with_hooks};
 use rustix::fs::{OFlags, statvfs};
 use rustix::process::geteuid;
-use teamkeep_core::client::command::quoted;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::access::{Obstacle, obstacle};
-use teamkeep_core::sys::fs::with_path;
-use teamkeep_core::sys::paths::PARTS;
+use teamkeep_store::access::{Obstacle, obstacle};
+use teamkeep_system::command::quoted;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs::with_path;
+use teamkeep_system::paths::PARTS;
 
 use super::{Code, Diagnosis, Facts, Health, bad, claude_code, ok, unknown, warn};
 
@@ -222,8 +222,7 @@ mod tests {
     /// Whether an install is planned for a problem of this check.
     fn installs(settings: &[(Kind, Value)], code: Code) -> bool {
         let mut facts = facts(Version(2, 1, 328), settings);
-        let paths =
-            teamkeep_core::sys::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
+        let paths = teamkeep_system::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
         facts.paths = &paths;
         let finding = Finding { code, verdict: Verdict::Bad, what: String::new(), fix: None };
         plan(&facts, &Health { findings: vec![finding] }) == [FixStep::Install]

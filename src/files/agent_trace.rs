@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::line_owners::LineOwners;
 use super::{Attribution, Change};
-use teamkeep_core::client::team::is_uuid;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::team::is_uuid;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::RunRecord;
 
 const VERSION: &str = "0.1";
 

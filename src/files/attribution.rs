@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::timeline::{RunData, TaskState, Timeline, ToolUse};
 use crate::transcript::{Commit, LineChange};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::fs;
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::fs;
 
 /// The changes and commits of a run, in order of time.
 #[derive(Debug, Default, Serialize)]

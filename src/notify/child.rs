@@ -4,8 +4,8 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 use std::process::Stdio;
 
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::process::{Outcome, Progress, Run};
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::process::{Outcome, Progress, Run};
 
 /// Number of bytes of the output that are kept, for the error.
 const MAX_OUTPUT_BYTES: usize = 4 << 10;

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use super::child::{stdin_of, wait};
 use super::webhook::Webhook;
-use teamkeep_core::config::Notify;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::process::{Outcome, Run, shell_code};
+use teamkeep_config::Notify;
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::env::Env;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::process::{Outcome, Run, shell_code};
 
 /// How long a command may run.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::redact::Redactor;
 use crate::report::{Incident, IncidentCost, IncidentKind, Severity};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::error::{Error, Result};
 
 /// Maximum length of a text, in characters. The report has it in full.
 const MAX_CHARS: usize = 500;
@@ -126,11 +126,11 @@ fn cut(text: &str, max_chars: usize) -> String {
 mod tests {
     use super::*;
     use crate::report::Step;
-    use teamkeep_core::config::{INCIDENT_KINDS, Privacy};
-    use teamkeep_core::sys::clock;
+    use teamkeep_config::{INCIDENT_KINDS, Privacy};
+    use teamkeep_model::time;
 
     fn example() -> Notification {
-        Notification::example(clock::parse("2026-02-03T04:05:06Z").unwrap())
+        Notification::example(time::parse("2026-02-03T04:05:06Z").unwrap())
     }
 
     fn body(notification: &Notification) -> String {
@@ -189,8 +189,7 @@ mod tests {
 
     #[test]
     fn a_pattern_that_matches_required_values_is_an_error() {
-        let pattern =
-            teamkeep_core::config::Pattern { name: "kind".to_owned(), regex: "stalled-agent".to_owned() };
+        let pattern = teamkeep_config::Pattern { name: "kind".to_owned(), regex: "stalled-agent".to_owned() };
         let privacy = Privacy { pattern: vec![pattern], ..Privacy::default() };
         let error = example().body(&Redactor::new(&privacy, &[]).unwrap()).unwrap_err();
         assert!(error.to_string().starts_with("cannot redact the notification: "), "{error}");

@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Destination;
 use crate::report::{Incident, Severity};
-use teamkeep_core::config::{LeastSeverity, Notify};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::fs::{Document, JsonFile};
+use teamkeep_config::{LeastSeverity, Notify};
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::Archive;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs::{Document, JsonFile};
 
 const FILE: &str = "notifications.json";
 const V: u8 = 1;
@@ -226,7 +226,7 @@ mod tests {
     use super::*;
     use crate::notify::Notification;
     use crate::report::IncidentKind;
-    use teamkeep_core::sys::clock;
+    use teamkeep_model::time;
 
     struct Scene {
         dir: tempfile::TempDir,
@@ -271,7 +271,7 @@ mod tests {
     }
 
     fn now() -> Timestamp {
-        clock::parse("2026-02-03T04:05:06Z").unwrap()
+        time::parse("2026-02-03T04:05:06Z").unwrap()
     }
 
     fn incident(id: &str, agent: &str) -> Incident {

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
-use teamkeep_core::client::command::quoted;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::fs;
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::command::quoted;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
 
 /// Maximum size of the secret's file in bytes.
 const MAX_SECRET_BYTES: u64 = 4 << 10;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use super::child::{stdin_of, wait};
 use super::signature::Secret;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::env::{Env, absolute_dirs};
-use teamkeep_core::sys::process::{Outcome, Run, program};
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::env::{Env, absolute_dirs};
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::process::{Outcome, Run, program};
 
 /// Time limits in seconds: to connect, and for the whole post.
 const CONNECT_SECONDS: u32 = 5;

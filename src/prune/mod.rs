@@ -6,10 +6,10 @@ mod plan;
 
 use std::time::Duration;
 
-use teamkeep_core::error::Result;
-use teamkeep_core::store::archive::ExclusiveArchive;
-use teamkeep_core::store::log::Segment;
-use teamkeep_core::store::retention;
+use teamkeep_store::archive::ExclusiveArchive;
+use teamkeep_store::log::Segment;
+use teamkeep_store::retention;
+use teamkeep_system::error::Result;
 
 pub use plan::{Bounds, Candidate, Obstacle, Plan, Reason, candidates, obstacle, plan};
 

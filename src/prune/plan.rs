@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use crate::timeline::{RunCatalog, is_client_gone, open_index};
 use crate::verify::{Scope, Verifier};
-use teamkeep_core::config;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log::EventLog;
-use teamkeep_core::store::retention;
-use teamkeep_core::store::shipping::UnshippedSegments;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_config as config;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_store::log::EventLog;
+use teamkeep_store::retention;
+use teamkeep_store::shipping::UnshippedSegments;
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bounds {

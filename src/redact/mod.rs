@@ -21,8 +21,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
-use teamkeep_core::config::Privacy;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_config::Privacy;
+use teamkeep_system::error::{Error, Result};
 use unescape::View;
 
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 use super::*;
 use serde_json::json;
-use teamkeep_core::config::Pattern;
+use teamkeep_config::Pattern;
 
 fn redactor() -> Redactor {
     Redactor::new(&Privacy::default(), &["/srv/people/ada".to_owned()]).unwrap()

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::input::ReportInput;
 use super::turns::Turn;
 use crate::timeline::{DeliveredMessage, LoadedEvent};
-use teamkeep_core::client::team::{Notice, Tokens};
-use teamkeep_core::model::event::ActorKind;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::event::ActorKind;
+use teamkeep_model::team::{Notice, Tokens};
+use teamkeep_model::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {

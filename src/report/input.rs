@@ -1,7 +1,7 @@
 //! The input of every part of a report, and sets of time spans.
 
 use crate::timeline::{ClockMap, Entry, LiveState, RunData, Timeline};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
 
 pub struct ReportInput<'a> {
     pub data: &'a RunData,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
 use crate::timeline::Entry;
-use teamkeep_core::store::metadata_only;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::metadata_only;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageStats {

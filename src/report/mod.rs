@@ -25,7 +25,7 @@ pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
 pub use spending::{BurnRate, ModelUsage, RestUsage, TaskUsage, TokenUsage};
 pub use summary::RunSummary;
 pub use tasks::{Change, TaskHistory};
-pub use teamkeep_core::spending::AS_OF as PRICES_AS_OF;
+pub use teamkeep_policy::spending::AS_OF as PRICES_AS_OF;
 pub use tools::{ToolUser, Tools};
 pub use turns::Turn;
 pub use verdict::{Outcome, Verdict};
@@ -42,8 +42,8 @@ use crate::timeline::{RunData, Timeline, project};
 use incidents::Scene;
 use input::ReportInput;
 use spending::Spending;
-use teamkeep_core::config::Config;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_config::Config;
+use teamkeep_model::time::Timestamp;
 
 /// The content of `teamkeep report`. The format is documented in `docs/reference/json.md`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

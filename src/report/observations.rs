@@ -8,9 +8,9 @@ use super::input::ReportInput;
 use super::messages::{MessageRow, MessageStats};
 use super::tasks::{Change, TaskHistory};
 use crate::timeline::{Entry, Kind};
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::policy::{Decision, short_reason};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{Decision, short_reason};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {

@@ -8,10 +8,10 @@ use super::messages::MessageStats;
 use super::tasks::TaskHistory;
 use super::turns::Turn;
 use crate::timeline::{Entry, Kind, TaskEntry};
-use teamkeep_core::client::json;
-use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::model::{TaskStatus, Tool};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::json;
+use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::{TaskStatus, Tool};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::input::ReportInput;
 use super::tasks::TaskHistory;
 use crate::timeline::{RunData, Timeline};
-use teamkeep_core::client::team::Tokens;
-use teamkeep_core::config::Price;
-use teamkeep_core::spending::PriceList;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_config::Price;
+use teamkeep_model::team::Tokens;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::spending::PriceList;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TokenUsage {
@@ -251,8 +251,8 @@ mod tests {
     use crate::report::input::Spans;
     use crate::report::tasks::Change;
     use crate::timeline::Kind;
-    use teamkeep_core::model::TaskStatus;
-    use teamkeep_core::sys::clock::Timestamp;
+    use teamkeep_model::TaskStatus;
+    use teamkeep_model::time::Timestamp;
 
     fn change(at: i64, to: TaskStatus, owner: &str) -> Change {
         Change {

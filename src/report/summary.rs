@@ -6,9 +6,9 @@ use super::Report;
 use super::incidents::IncidentKind;
 use super::verdict::Outcome;
 use crate::timeline::{RunData, Summary, Timeline};
-use teamkeep_core::config::Config;
-use teamkeep_core::store::archive::{Archive, RunRecord};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_config::Config;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{Archive, RunRecord};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::input::{ReportInput, Spans};
 use crate::timeline::{Entry, Kind, TaskEntry, TaskState};
-use teamkeep_core::client::team::Task;
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::team::Task;
+use teamkeep_model::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskHistory {

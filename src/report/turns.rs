@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
 use crate::timeline::{Kind, Transcript};
-use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::client::team::Notice;
-use teamkeep_core::policy::{Activity, Sign};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::team::Notice;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{Activity, Sign};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {

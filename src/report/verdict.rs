@@ -7,10 +7,10 @@ use super::incidents::{IncidentKind, Severity, count};
 use super::input::ReportInput;
 use super::tasks::TaskHistory;
 use crate::timeline::{Entry, Kind};
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::spending::dollars;
-use teamkeep_core::store::metadata_only;
-use teamkeep_core::sys::clock::duration;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::time::duration;
+use teamkeep_policy::spending::dollars;
+use teamkeep_store::metadata_only;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {

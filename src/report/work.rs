@@ -9,8 +9,8 @@ use super::messages::{MessageRow, MessageStats, bare};
 use super::tasks::TaskHistory;
 use super::turns::Turn;
 use crate::timeline::{Entry, changes_own_task};
-use teamkeep_core::policy::asks;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::asks;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
@@ -225,7 +225,7 @@ mod tests {
             id: id.to_owned(),
             subject: None,
             description: None,
-            status: teamkeep_core::model::TaskStatus::unknown(),
+            status: teamkeep_model::TaskStatus::unknown(),
             owner: None,
             removed_at: None,
             blocked_by: blocked_by.iter().map(|id| (*id).to_owned()).collect(),

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use super::dir_handle::{DirHandle, is_file};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 
 pub(super) const FILE: &str = ".lock";
 const LOCK: &str = ".lock.lock";

@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::dir_handle::DirHandle;
 use crate::timeline::RunData;
-use teamkeep_core::client::json;
-use teamkeep_core::client::team::{Flaw, TeamPath};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::model::event::SafeName;
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::fs;
+use teamkeep_model::event::SafeName;
+use teamkeep_model::json;
+use teamkeep_model::team::{Flaw, TeamPath};
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::Archive;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
 
 #[derive(Debug, Serialize)]
 pub struct FilePlan {

@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 
 use super::source::{RestorableTask, Source};
 use super::task_list::{MAX_TASK_ID, TaskList};
-use teamkeep_core::client::team::Task;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::team::Task;
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::error::{Error, Result};
 
 /// A larger number is replaced, because Claude Code continues from the highest.
 const MAX_KEPT_ID: u64 = 999_999_999;

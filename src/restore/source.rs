@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use crate::timeline::{LoadedEvent, RunData, held_until_shutdown, state};
-use teamkeep_core::client::team::Task;
-use teamkeep_core::model::{TaskStatus, Tool};
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::team::Task;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::{TaskStatus, Tool};
+use teamkeep_store::archive::Archive;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct RestorableTask {

@@ -7,13 +7,13 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::dir_handle::{DirHandle, hash, is_file};
-use teamkeep_core::client::json;
-use teamkeep_core::client::team::{Task, TeamConfig, is_uuid, mailbox};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::model::event::SafeName;
-use teamkeep_core::store::archive::{Archive, CaptureScope, RunRecord};
-use teamkeep_core::sys::fs::{self, read_regular};
-use teamkeep_core::sys::process::is_gone;
+use teamkeep_model::event::SafeName;
+use teamkeep_model::json;
+use teamkeep_model::team::{Task, TeamConfig, is_uuid, mailbox};
+use teamkeep_store::archive::{Archive, CaptureScope, RunRecord};
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs::{self, read_regular};
+use teamkeep_system::process::is_gone;
 
 /// Claude Code's file with the highest task number ever assigned.
 pub(super) const MARK: &str = ".highwatermark";

@@ -11,9 +11,9 @@ use super::task_list::{
     List, MARK, MAX_BYTES, TaskList, holder, number, open, recorded_user, task_file_name,
 };
 use super::undo::{UndoLog, UndoRecord, Written, remove_empty_list, reset_highwatermark};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::{Archive, RunRecord};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{Archive, RunRecord};
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug)]
 pub struct TaskRestore<'a> {

@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::client_lock::{ClientLock, FILE};
 use super::dir_handle::{DirHandle, hash};
 use super::task_list::{MARK, MAX_BYTES, TaskList, holder, is_list_name, open, task_file_name};
-use teamkeep_core::error::{Error, Result, candidates};
-use teamkeep_core::model::event::SafeName;
-use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_core::sys::fs::{self, Document, JsonFile, Layout};
-use teamkeep_core::sys::paths::Paths;
-use teamkeep_core::sys::store_lock::StoreLock;
+use teamkeep_model::event::SafeName;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_system::error::{Error, Result, candidates};
+use teamkeep_system::fs::{self, Document, JsonFile, Layout};
+use teamkeep_system::paths::Paths;
+use teamkeep_system::store_lock::StoreLock;
 
 const V: u8 = 1;
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -90,7 +91,7 @@ impl UndoLog {
         if known.is_empty() {
             return Err(error.hint("no restores are recorded"));
         }
-        let described = |one: &UndoRecord| format!("{} ({}, {})", one.id, one.list, clock::moment(one.at));
+        let described = |one: &UndoRecord| format!("{} ({}, {})", one.id, one.list, time::moment(one.at));
         let all: Vec<String> = known.iter().rev().map(described).collect();
         Err(error.hint(format!("recorded restores: {}", candidates(&all))))
     }

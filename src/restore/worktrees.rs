@@ -7,11 +7,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::timeline::{RunData, project};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::{Archive, worktree_of};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::git::Git;
-use teamkeep_core::sys::worktree::Header;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{Archive, worktree_of};
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::git::Git;
+use teamkeep_system::worktree::Header;
 
 /// Maximum duration of the git commands for all branches.
 const TIMEOUT: Duration = Duration::from_secs(60);

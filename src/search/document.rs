@@ -6,9 +6,9 @@ use strum::VariantArray;
 
 use crate::redact::is_secret_key;
 use crate::timeline::parse_kind;
-use teamkeep_core::client::json::serde_name;
-use teamkeep_core::error;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::json::serde_name;
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::error;
 
 /// The strings of a value are collected up to this size, in bytes.
 const MAX_TEXT_BYTES: usize = 64 << 20;

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use super::document::{Author, Document, Kind, strings};
-use teamkeep_core::client::payload::{Kind as EventKind, Payload};
-use teamkeep_core::model::Tool;
-use teamkeep_core::model::event::Recorded;
+use teamkeep_model::Tool;
+use teamkeep_model::event::Recorded;
+use teamkeep_model::payload::{Kind as EventKind, Payload};
 
 /// The texts of one event. PreToolUse and PostToolUse have the same input.
 pub fn documents(recorded: &Recorded) -> Vec<Document> {

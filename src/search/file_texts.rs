@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::document::{Author, Document, Kind};
 use super::event_texts::joined;
 use super::transcript_texts::is_notice;
-use teamkeep_core::client::team::{Task, TeamPath, entries};
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::team::{Task, TeamPath, entries};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
 
 /// The texts of a file with this path below Claude Code's directory, whose content was archived at `seen`.
 pub fn documents(path: &str, bytes: &[u8], seen: Timestamp) -> Vec<Document> {
@@ -29,7 +30,7 @@ fn task_text(task: &Task, at: Timestamp) -> Option<Document> {
 fn inbox_texts(owner: &str, bytes: &[u8], seen: Timestamp) -> Vec<Document> {
     let messages = entries(bytes).unwrap_or_default().into_iter().filter(|message| !is_notice(&message.text));
     let text = messages.filter_map(|message| {
-        let at = message.timestamp.as_deref().and_then(clock::parse).unwrap_or(seen);
+        let at = message.timestamp.as_deref().and_then(time::parse).unwrap_or(seen);
         let author = Author { agent: message.from.unwrap_or_else(|| "unknown".to_owned()), at };
         let summary = message.summary.filter(|summary| !message.text.starts_with(summary.as_str()));
         author.document(Kind::Message, owner, joined([&summary.unwrap_or_default(), &message.text]))

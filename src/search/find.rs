@@ -8,10 +8,10 @@ use super::merge::Merge;
 use super::scan::{MAX_AGENTS, Request, Scan, Scanned};
 use super::sources::{self, Source};
 use crate::timeline::RunCatalog;
-use teamkeep_core::error::Result;
-use teamkeep_core::store::log::Range;
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::parallel::{self, InOrder};
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::log::Range;
+use teamkeep_system::error::Result;
+use teamkeep_system::parallel::{self, InOrder};
 
 const MAX_PROBLEMS: usize = 5;
 
@@ -122,10 +122,10 @@ mod tests {
     use std::time::{Duration, Instant};
 
     use serde_json::json;
-    use teamkeep_core::store::archive::Archive;
-    use teamkeep_core::store::log::Logs;
-    use teamkeep_core::sys::env::Env;
-    use teamkeep_core::sys::paths::Paths;
+    use teamkeep_store::archive::Archive;
+    use teamkeep_store::log::Logs;
+    use teamkeep_system::env::Env;
+    use teamkeep_system::paths::Paths;
 
     use super::super::pattern::{Pattern, Syntax};
     use super::*;
@@ -217,7 +217,7 @@ mod tests {
             Ok(!matches!(step, Step::Hit(_)))
         });
         assert!(found.is_ok() && hits < 100, "{hits}");
-        let failed = find(&catalog, &request, |_| Err(teamkeep_core::error::Error::new("stdout is full")));
+        let failed = find(&catalog, &request, |_| Err(teamkeep_system::error::Error::new("stdout is full")));
         assert_eq!(failed.unwrap_err().to_string(), "stdout is full");
     }
 }

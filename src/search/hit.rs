@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::document::Kind;
 use super::pattern::Pattern;
 use super::snippet::Snippet;
-use teamkeep_core::client::command::quoted;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::command::quoted;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hit {

@@ -4,7 +4,7 @@ use memchr::memmem::{self, FinderRev};
 use memchr::{memchr, memrchr};
 use regex::bytes::{Regex, RegexBuilder};
 
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 
 /// Finds one of some literals.
 #[derive(Debug, Clone)]

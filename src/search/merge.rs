@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::document::Kind;
 use super::hit::Hit;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
 
 /// Hooks and transcripts record the same text at times that differ by less, in milliseconds.
 const SAME_TEXT_MS: i64 = 60_000;

@@ -6,7 +6,7 @@ use regex::{Regex, RegexBuilder};
 
 use super::line_filter::LineFilter;
 use super::required_literals::required_literals;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 
 const MAX_PARTS: usize = 64;
 /// Maximum size of a compiled regular expression, in bytes.

@@ -19,10 +19,10 @@ use super::snippet::Snippet;
 use super::sources::{Content, Lines, Source};
 use super::{event_texts, file_texts, transcript_texts};
 use crate::timeline::RunCatalog;
-use teamkeep_core::error::Error;
-use teamkeep_core::store::archive::{Claims, RunRecord};
-use teamkeep_core::store::log;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{Claims, RunRecord};
+use teamkeep_store::log;
+use teamkeep_system::error::Error;
 
 /// The question of a search.
 #[derive(Debug)]

@@ -8,11 +8,11 @@ use std::time::SystemTime;
 use chrono::TimeDelta;
 
 use crate::timeline::{RunCatalog, read_note};
-use teamkeep_core::error::Result;
-use teamkeep_core::store::archive::{RunRecord, TranscriptNote};
-use teamkeep_core::store::log::{LogOwner, Range, Segment};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::fs;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{RunRecord, TranscriptNote};
+use teamkeep_store::log::{LogOwner, Range, Segment};
+use teamkeep_system::error::Result;
+use teamkeep_system::fs;
 
 /// Calls that overlap the end of a segment are in it by this time.
 const OVERLAP: TimeDelta = TimeDelta::minutes(1);

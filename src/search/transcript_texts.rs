@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::document::{Author, Document, Kind, strings};
 use super::event_texts::{Call, joined};
 use crate::transcript::delivered;
-use teamkeep_core::client::json;
-use teamkeep_core::sys::clock;
+use teamkeep_model::json;
+use teamkeep_model::time;
 
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub fn documents(line: &[u8], owner: impl FnOnce() -> String) -> (Vec<Document>,
         Some("assistant") => Role::Agent,
         _ => return (Vec::new(), None),
     };
-    let at = text("timestamp").and_then(clock::parse).unwrap_or_default();
+    let at = text("timestamp").and_then(time::parse).unwrap_or_default();
     let author = Author { agent: text("agentName").map_or_else(owner, str::to_owned), at };
     let session = text("sessionId").map(str::to_owned);
     let documents = match record.pointer("/message/content") {

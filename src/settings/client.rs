@@ -7,10 +7,10 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::settings::version::Version;
-use teamkeep_core::client::command::find;
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::paths::Paths;
-use teamkeep_core::sys::process::{Outcome, Progress, Run};
+use teamkeep_system::command::find;
+use teamkeep_system::env::Env;
+use teamkeep_system::paths::Paths;
+use teamkeep_system::process::{Outcome, Progress, Run};
 
 /// The name of Claude Code's program.
 const NAME: &str = "claude";

@@ -8,7 +8,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
-use teamkeep_core::client::command::quoted;
+use teamkeep_system::command::quoted;
 
 /// JSON with comments and trailing commas only.
 const OPTIONS: ParseOptions = ParseOptions {

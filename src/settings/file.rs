@@ -10,9 +10,9 @@ use rustix::fs::{Access, OFlags};
 
 use super::file_metadata::copy_metadata;
 use crate::settings::layer::{Kind, content, resolve_links};
-use teamkeep_core::client::command::quoted;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::fs;
+use teamkeep_system::command::quoted;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
 
 /// After this time, temporary files of a killed install can be removed.
 const STALE: Duration = Duration::from_secs(600);

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use teamkeep_core::client::command::{is_bare, is_hook_program, is_named, quoted};
-use teamkeep_core::client::payload::Kind;
+use teamkeep_model::payload::Kind;
+use teamkeep_system::command::{is_bare, is_hook_program, is_named, quoted};
 
 /// Commands that take another command as their arguments.
 const WRAPPERS: [&str; 13] =

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::fs::{self, Document, JsonFile, Layout};
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs::{self, Document, JsonFile, Layout};
 
 /// Format version.
 const V: u32 = 1;

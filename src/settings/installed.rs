@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use teamkeep_core::client::command::{HookProgram, is_bare, is_executable, quoted, typed_to_install};
-use teamkeep_core::sys::env::Env;
+use teamkeep_system::command::{HookProgram, is_bare, is_executable, quoted, typed_to_install};
+use teamkeep_system::env::Env;
 
 use super::client::ClientVersion;
 use super::layer::{

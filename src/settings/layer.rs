@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::settings::hook_command::{self, Entry};
 use crate::settings::managed_files::{self as managed, ONLY_MANAGED};
-use teamkeep_core::client::command::is_same;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::fs;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_system::command::is_same;
+use teamkeep_system::env::Env;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
+use teamkeep_system::paths::Paths;
 
 /// Maximum number of hooks to check in one file.
 const MAX_ENTRIES: usize = 500;

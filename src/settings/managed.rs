@@ -12,7 +12,7 @@ use super::hook_command;
 use super::install_records::InstallRecords;
 use super::managed_files::{ONLY_MANAGED, base_file, drop_in_file};
 use super::version::{FIRST_WITH_DROP_INS, Version};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 
 /// teamkeep's own directory of the system.
 const SYSTEM: &str =

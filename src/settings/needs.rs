@@ -3,8 +3,8 @@
 //! A file has the hooks of every install. The policy adds tools to them: no other tool waits for a hook.
 
 use serde_json::Value;
-use teamkeep_core::client::payload::{KNOWN, Kind};
-use teamkeep_core::config::{Config, Files, Gate, Mode, Rule, everywhere};
+use teamkeep_config::{Config, Files, Gate, Mode, Rule, everywhere};
+use teamkeep_model::payload::{KNOWN, Kind};
 
 use super::hook_command::Entry;
 use super::matcher::Tools;

@@ -14,8 +14,8 @@ use crate::settings::hook_command::{self, Entry, ours};
 use crate::settings::needs::{Need, Needs, embedded};
 use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since};
 use crate::ui::escape;
-use teamkeep_core::client::command::{HOOK_NAME, HookProgram, quoted};
-use teamkeep_core::client::payload::KNOWN;
+use teamkeep_model::payload::KNOWN;
+use teamkeep_system::command::{HOOK_NAME, HookProgram, quoted};
 
 /// Timeout in seconds of a hook that only the policy needs.
 const POLICY_TIMEOUT: u64 = 10;

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::settings::install_records::hash;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::fs;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
 
 /// The skill of this version.
 const TEXT: &str = include_str!("../../skills/team-history/SKILL.md");

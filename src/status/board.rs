@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::report::{Incident, IncidentKind};
 use crate::timeline::{MemberState, RunData, TaskState};
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::policy::Activity;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::Activity;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Board {

@@ -11,13 +11,14 @@ use super::board::AgentState;
 use super::observed::Observed;
 use super::{is_alive, unread};
 use crate::timeline::RunData;
-use teamkeep_core::enforcement::{GateStateStore, Overrides, SnapshotReader, VERDICT};
-use teamkeep_core::model::event::LEAD;
-use teamkeep_core::policy::{Decision, RecordedVerdict, TeamState};
-use teamkeep_core::store::archive::{Archive, Index, RunRecord};
-use teamkeep_core::store::log::{self, Logs};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_hook::enforcement::{GateStateStore, Overrides, SnapshotReader};
+use teamkeep_model::event::LEAD;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::VERDICT;
+use teamkeep_policy::{Decision, RecordedVerdict, TeamState};
+use teamkeep_store::archive::{Archive, Index, RunRecord};
+use teamkeep_store::log::{self, Logs};
+use teamkeep_system::paths::Paths;
 
 /// Number of bytes to read from the end of a large log for verdicts.
 const MAX_TAIL_BYTES: u64 = 4 << 20;

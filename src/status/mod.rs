@@ -19,10 +19,10 @@ use serde::Serialize;
 
 use crate::report::Incident;
 use crate::timeline::{Entry, OpenedRun, RunCatalog, RunData, UnsentAnswer, is_client_gone, unsent_answers};
-use teamkeep_core::enforcement::Overrides;
-use teamkeep_core::policy::{Decision, TeamState};
-use teamkeep_core::store::archive::{Archive, RunRecord};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_hook::enforcement::Overrides;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{Decision, TeamState};
+use teamkeep_store::archive::{Archive, RunRecord};
 
 #[derive(Debug, Serialize)]
 pub struct Status {

@@ -3,14 +3,14 @@
 use super::board::{AgentState, Board, Item, Member, items, lasts_at};
 use crate::report::{ActivityTimes, BurnRate, Incident, Report};
 use crate::timeline::{LiveState, RunData, TaskState, Timeline, UnreadCounts, merge, open_index};
-use teamkeep_core::client::team::TeamPath;
-use teamkeep_core::config::{Config, Price};
-use teamkeep_core::enforcement::SnapshotReader;
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::policy::{Activity, TeamState};
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_config::{Config, Price};
+use teamkeep_hook::enforcement::SnapshotReader;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::team::TeamPath;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{Activity, TeamState};
+use teamkeep_store::archive::Archive;
+use teamkeep_system::paths::Paths;
 
 #[derive(Debug)]
 pub struct Observed {

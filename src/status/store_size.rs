@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use crate::timeline::RunCatalog;
-use teamkeep_core::store::log::LogOwner;
+use teamkeep_store::log::LogOwner;
 
 /// Time limit for counting the bytes of the store.
 const TIMEOUT: Duration = Duration::from_millis(150);

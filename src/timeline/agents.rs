@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::LoadedEvent;
 use super::loaded_event::change_actors;
-use teamkeep_core::client::payload::{AgentId, Kind, Spawn};
-use teamkeep_core::model::Tool;
-use teamkeep_core::model::event::{Actor, ActorKind, LEAD};
-use teamkeep_core::policy::stopped;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::Tool;
+use teamkeep_model::event::{Actor, ActorKind, LEAD};
+use teamkeep_model::payload::{AgentId, Kind, Spawn};
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::stopped;
+use teamkeep_store::archive::RunRecord;
 
 /// Gives each agent its own name: that of a member belongs to the member only. The actors in the log are those that were known
 /// at each hook call; the rest of the run can show more.

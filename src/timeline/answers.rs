@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::entry::{Entry, EntryKind, MessageEvent, TaskEvent, TurnEvent};
 use super::run_data::RunData;
-use teamkeep_core::client::compat::{delivers_answers, number};
-use teamkeep_core::client::team::without_team;
-use teamkeep_core::store::metadata_only;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::compat::{delivers_answers, number};
+use teamkeep_model::team::without_team;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::metadata_only;
 
 /// An answer that no agent received.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

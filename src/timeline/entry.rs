@@ -3,12 +3,12 @@
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use teamkeep_core::client::json;
-use teamkeep_core::error::{self, unknown};
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::policy::Decision;
-use teamkeep_core::store::metadata_only;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::json;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::Decision;
+use teamkeep_store::metadata_only;
+use teamkeep_system::error::{self, unknown};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -5,12 +5,12 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 
 use super::loaded_event::{CallLine, EventLoader, LoadedEvent};
-use teamkeep_core::client::payload::Kind;
-use teamkeep_core::model::Tool;
-use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
-use teamkeep_core::store::archive::{Claims, Journal, RunRecord, SessionRole};
-use teamkeep_core::store::log::{self, EventLog, LogOwner, Logs, ReadErrors, Segment};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::Tool;
+use teamkeep_model::event::{Actor, ActorKind, Recorded};
+use teamkeep_model::payload::Kind;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{Claims, Journal, RunRecord, SessionRole};
+use teamkeep_store::log::{self, EventLog, LogOwner, Logs, ReadErrors, Segment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DetailLevel {

@@ -4,9 +4,9 @@ use super::entry::Entry;
 use super::entry::EntryKind;
 use super::entry::Kind;
 use super::run_data::RunData;
-use teamkeep_core::error::{Error, unknown};
-use teamkeep_core::model::event::LEAD;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::event::LEAD;
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::error::{Error, unknown};
 
 #[derive(Debug, Clone, Default)]
 pub struct Filter {

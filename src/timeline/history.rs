@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use super::LoadedEvent;
-use teamkeep_core::client::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
-use teamkeep_core::store::archive::{Archive, Journal, Snapshot};
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::archive::{Archive, Journal, Snapshot};
 
 /// A run's files over time, parsed. A torn or lost state is skipped, and the one before it stays.
 #[derive(Debug, Default)]
@@ -69,7 +70,7 @@ impl History {
         }
     }
 
-    pub fn members(&self) -> BTreeMap<&str, &teamkeep_core::client::team::Member> {
+    pub fn members(&self) -> BTreeMap<&str, &teamkeep_model::team::Member> {
         let members = self.rosters.iter().flat_map(|(_, roster)| &roster.members);
         members.map(|member| (member.name.as_str(), member)).collect()
     }
@@ -163,7 +164,7 @@ impl HistoryReader<'_> {
         let known = self.known.entry(owner.to_owned()).or_default();
         let hasher = &self.hasher;
         for entry in fresh_entries(bytes, |raw| known.insert(hasher.hash_one(raw)))? {
-            let sent = entry.timestamp.as_deref().and_then(clock::parse);
+            let sent = entry.timestamp.as_deref().and_then(time::parse);
             let is_older = sent.zip(since).is_some_and(|(sent, since)| sent < since);
             if known.insert(hasher.hash_one(entry.identity())) && !is_older {
                 self.history.copies.push(InboxCopy { inbox: owner.to_owned(), seen_at: at, entry });

@@ -10,13 +10,13 @@ use super::entry::{
     add_source,
 };
 use super::run_data::{Call, RunData, spawns};
-use teamkeep_core::client::json;
-use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::model::Tool;
-use teamkeep_core::model::event::{ActorKind, LEAD};
-use teamkeep_core::policy::{Decision, Judged, Ledger, RecordedVerdict, TeammateRef, Verdict, stopped};
-use teamkeep_core::store::archive::{EndedBy, SessionRole};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::Tool;
+use teamkeep_model::event::{ActorKind, LEAD};
+use teamkeep_model::json;
+use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{Decision, Judged, Ledger, RecordedVerdict, TeammateRef, Verdict, stopped};
+use teamkeep_store::archive::{EndedBy, SessionRole};
 
 pub fn sessions(data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();

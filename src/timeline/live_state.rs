@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::entry::{Entry, EntryKind, MessageEvent, TaskEntry, TaskEvent, TurnEntry, TurnEvent};
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::policy::{Activity, Sign};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{Activity, Sign};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberState {
@@ -248,7 +248,7 @@ mod tests {
     use super::super::entry::Source;
     use super::super::entry::{MessageEntry, SessionEntry, VerdictEntry};
     use super::*;
-    use teamkeep_core::policy::Decision;
+    use teamkeep_policy::Decision;
 
     fn entry(at: i64, kind: EntryKind, actor: &str) -> Entry {
         Entry::new(Timestamp::from_millis(at).unwrap(), actor, Source::Hook, kind)

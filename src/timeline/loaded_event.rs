@@ -9,13 +9,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use teamkeep_core::client::payload::{Kind, Payload};
-use teamkeep_core::model::event::{Actor, ActorKind, Recorded};
-use teamkeep_core::model::{Tool, TraceParent};
-use teamkeep_core::policy::RecordedVerdict;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log::VERSION;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::event::{Actor, ActorKind, Recorded};
+use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::{Tool, TraceParent};
+use teamkeep_policy::RecordedVerdict;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_store::log::VERSION;
 
 #[derive(Debug)]
 pub struct LoadedEvent {

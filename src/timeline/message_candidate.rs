@@ -2,10 +2,10 @@
 
 use super::entry::{DeliveredAnswer, EntryKind, MessageEntry, MessageEvent};
 use super::entry::{Entry, Source, add_source};
-use teamkeep_core::client::payload::{Message, MessageKind};
-use teamkeep_core::client::team::{Notice, mailbox};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::unicode::fold;
+use teamkeep_model::payload::{Message, MessageKind};
+use teamkeep_model::team::{Notice, mailbox};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::unicode::fold;
 
 pub(super) const UNKNOWN_AGENT: &str = "unknown";
 

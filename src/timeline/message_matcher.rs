@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::entry::{Entry, MessageEvent, Source};
 use super::message_candidate::{MessageCandidate, MessageCopy, event_of};
 use super::quoted_tags::QuotedTags;
-use teamkeep_core::client::team::Notice;
+use teamkeep_model::team::Notice;
 
 /// The key of a copy. Messages with and without an id are kept apart: ids are compared only with ids.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

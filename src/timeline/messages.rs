@@ -12,12 +12,12 @@ use super::message_matcher::MessageMatcher;
 use super::run_data::{ClockMap, RunData, prompts, spawns};
 use super::transcript_owners::agents;
 use super::transcripts::ToolUse;
-use teamkeep_core::client::payload::Message;
-use teamkeep_core::client::team::{Notice, reached, without_reference};
-use teamkeep_core::model::Tool;
-use teamkeep_core::model::event::ActorKind;
-use teamkeep_core::policy::Decision;
-use teamkeep_core::sys::clock;
+use teamkeep_model::Tool;
+use teamkeep_model::event::ActorKind;
+use teamkeep_model::payload::Message;
+use teamkeep_model::team::{Notice, reached, without_reference};
+use teamkeep_model::time;
+use teamkeep_policy::Decision;
 
 pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
     let mut drafts = MessageMatcher::default();
@@ -27,7 +27,7 @@ pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
     let name = |id| named(&names, id);
     let in_inboxes = history.copies.iter().map(|copy| {
         let entry = &copy.entry;
-        let sent_at = entry.timestamp.as_deref().and_then(clock::parse).map(|time| when.to_local(time));
+        let sent_at = entry.timestamp.as_deref().and_then(time::parse).map(|time| when.to_local(time));
         MessageCopy {
             recipient: &copy.inbox,
             from: name(entry.from.as_deref().unwrap_or(UNKNOWN_AGENT)),

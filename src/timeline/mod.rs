@@ -47,9 +47,9 @@ pub use unread_counts::UnreadCounts;
 
 use std::collections::HashSet;
 
-use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::time::Timestamp;
 
 #[derive(Debug, Default)]
 pub struct Timeline {

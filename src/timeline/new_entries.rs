@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use super::entry::Entry;
 use super::entry::{EntryKind, MessageEntry};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
 
 /// How long an entry is held: other sources may still change it.
 const MERGE_DELAY: Duration = Duration::from_millis(800);

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::events::{DetailLevel, EarlierLife, EventKey, logs_of, segments};
 use super::loaded_event::{CallLine, EVENT_WEIGHT, weight};
 use super::{RunData, by_run, is_client_gone};
-use teamkeep_core::client::payload::Payload;
-use teamkeep_core::client::team;
-use teamkeep_core::error::{Error, Result, candidates, nearest};
-use teamkeep_core::model::event::{OVERRIDE, Recorded};
-use teamkeep_core::store::archive::{Archive, Claims, RunRecord};
-use teamkeep_core::store::log::{self, Line, Logs, Range, ReadErrors, Reader, Segment};
-use teamkeep_core::sys::clock;
+use teamkeep_model::event::{OVERRIDE, Recorded};
+use teamkeep_model::payload::Payload;
+use teamkeep_model::team;
+use teamkeep_model::time;
+use teamkeep_store::archive::{Archive, Claims, RunRecord};
+use teamkeep_store::log::{self, Line, Logs, Range, ReadErrors, Reader, Segment};
+use teamkeep_system::error::{Error, Result, candidates, nearest};
 
 /// With fewer digits a slip would show another run.
 const MIN_DIGITS: usize = 4;
@@ -183,7 +183,7 @@ impl RunCatalog {
 fn more_digits(matching: &[&RunRecord]) -> String {
     let described = matching.iter().rev().map(|run| {
         let team = run.team.as_deref().unwrap_or("no team");
-        format!("{} ({team}, {})", run.run, clock::moment(run.started_at))
+        format!("{} ({team}, {})", run.run, time::moment(run.started_at))
     });
     format!("give more digits: {}", candidates(&described.collect::<Vec<_>>()))
 }

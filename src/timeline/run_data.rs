@@ -9,13 +9,13 @@ use super::events::{ClockJump, correct_clock};
 use super::transcript_owners::TranscriptOwners;
 use super::transcripts::{Transcripts, load_transcripts};
 use super::{Entry, History, LoadedEvent, TaskIds};
-use teamkeep_core::client::payload::{Kind, Spawn};
-use teamkeep_core::model::Tool;
-use teamkeep_core::store::archive::{
-    Archive, Index, Interval, Journal, RunRecord, SessionRecord, worktree_of,
-};
-use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_core::sys::process::{self, ProcessId};
+use teamkeep_model::ProcessId;
+use teamkeep_model::Tool;
+use teamkeep_model::payload::{Kind, Spawn};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::archive::{Archive, Index, Interval, Journal, RunRecord, SessionRecord, worktree_of};
+use teamkeep_system::process;
 
 #[derive(Debug)]
 pub struct RunData {
@@ -68,7 +68,7 @@ impl RunData {
         let transcripts = load_transcripts(archive, &run, &owners, &Interval::of(&run, all));
         let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
         let is_open = run.ended_at.is_none() && run.imported.is_none() && !client_gone;
-        let crashed_panes = crashed_panes(&run, &events, |process| is_open && process.is_gone());
+        let crashed_panes = crashed_panes(&run, &events, |one| is_open && process::is_over(one));
         RunData {
             run,
             events,
@@ -128,7 +128,7 @@ impl RunData {
     /// The first change of the times of the run, if the clock was set back.
     pub fn clock_note(&self) -> Option<String> {
         let ClockJump { recorded, shown } = self.clock_jumps.first()?;
-        let (recorded, shown) = (clock::moment(*recorded), clock::moment(*shown));
+        let (recorded, shown) = (time::moment(*recorded), time::moment(*shown));
         Some(format!(
             "the clock was set back to {recorded}; later times are shown as if it had continued at {shown}"
         ))

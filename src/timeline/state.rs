@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use super::history::{inbox_of, owner_of};
 use super::run_data::{RunData, spawns};
 use super::{LiveState, Removal, lifecycle, tasks};
-use teamkeep_core::client::json;
-use teamkeep_core::client::team::{Flaw, Task, TeamConfig, TeamPath, entries};
-use teamkeep_core::store::archive::{Archive, FileTree};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::json;
+use teamkeep_model::team::{Flaw, Task, TeamConfig, TeamPath, entries};
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{Archive, FileTree};
 
 #[derive(Debug, Serialize)]
 pub struct State {

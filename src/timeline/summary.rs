@@ -6,10 +6,10 @@ use super::Timeline;
 use super::entry::{Entry, MessageEvent};
 use super::live_state::LiveState;
 use super::run_data::RunData;
-use teamkeep_core::client::payload::Kind as PayloadKind;
-use teamkeep_core::model::event::LEAD;
-use teamkeep_core::store::archive::EndedBy;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::event::LEAD;
+use teamkeep_model::payload::Kind as PayloadKind;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::EndedBy;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {

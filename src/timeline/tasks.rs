@@ -8,10 +8,10 @@ use super::entry::{EntryKind, TaskEntry, TaskEvent};
 use super::messages::names;
 use super::run_data::{Call, RunData};
 use super::transcripts::Outcome;
-use teamkeep_core::client::payload::{Kind as Event, TaskUpdate};
-use teamkeep_core::client::team::{spelled, without_team};
-use teamkeep_core::model::{TaskStatus, Tool};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::payload::{Kind as Event, TaskUpdate};
+use teamkeep_model::team::{spelled, without_team};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::{TaskStatus, Tool};
 
 /// One change of a task.
 #[derive(Debug, Clone)]

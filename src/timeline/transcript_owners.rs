@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::LoadedEvent;
 use crate::transcript::{Delivered, Record, TranscriptItem};
-use teamkeep_core::client::payload::{Kind, Message, MessageKind};
-use teamkeep_core::client::team::Notice;
-use teamkeep_core::model::Tool;
-use teamkeep_core::model::event::ActorKind;
-use teamkeep_core::store::archive::{RunRecord, TranscriptNote};
+use teamkeep_model::Tool;
+use teamkeep_model::event::ActorKind;
+use teamkeep_model::payload::{Kind, Message, MessageKind};
+use teamkeep_model::team::Notice;
+use teamkeep_store::archive::{RunRecord, TranscriptNote};
 
 pub(super) struct TranscriptOwners<'a> {
     run: &'a RunRecord,

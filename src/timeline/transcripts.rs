@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use super::transcript_owners::TranscriptOwners;
 use crate::transcript::{Delivered, FileChanges, Record, TranscriptItem, records};
-use teamkeep_core::client::team::Spent;
-use teamkeep_core::error::Result;
-use teamkeep_core::spending::MessageCost;
-use teamkeep_core::store::archive::{Archive, Interval, RunRecord, TranscriptNote, agent_of};
-use teamkeep_core::sys::clock::Timestamp;
-use teamkeep_core::sys::fs;
+use teamkeep_model::team::Spent;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::spending::MessageCost;
+use teamkeep_store::archive::{Archive, Interval, RunRecord, TranscriptNote, agent_of};
+use teamkeep_system::error::Result;
+use teamkeep_system::fs;
 
 #[derive(Debug, Default)]
 pub struct Transcripts {

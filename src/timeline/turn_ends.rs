@@ -6,10 +6,11 @@ use super::entry::{Entry, EntryKind, Source, TurnEntry, TurnEvent, add_source};
 use super::lifecycle::session_name;
 use super::live_state::LiveState;
 use super::run_data::{ClockMap, RunData};
-use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::client::team::{IdleReason, Notice};
-use teamkeep_core::policy::Activity;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::team::{IdleReason, Notice};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_policy::Activity;
 
 /// Adds the ends that transcripts and idle notices report, each once, and sorts the entries again.
 pub fn add_reported(data: &RunData, when: &ClockMap, entries: &mut Vec<Entry>) {
@@ -85,7 +86,7 @@ fn noticed(data: &RunData, when: &ClockMap, entries: &[Entry]) -> Vec<TurnEnd> {
             Some(IdleReason::Interrupted) => TurnEvent::Interrupted,
             Some(IdleReason::Available) | None => continue,
         };
-        let sent = notice.timestamp.as_deref().and_then(clock::parse).map(|at| when.to_local(at));
+        let sent = notice.timestamp.as_deref().and_then(time::parse).map(|at| when.to_local(at));
         if entry.actor != data.lead() && !data.is_member(&entry.actor) {
             continue;
         }

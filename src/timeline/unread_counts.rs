@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::history::{inbox_of, owner_of};
 use super::run_data::RunData;
-use teamkeep_core::client::team::TeamPath;
-use teamkeep_core::client::team::{FileContent, TeamFile};
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::team::TeamPath;
+use teamkeep_model::team::{FileContent, TeamFile};
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::Archive;
 
 #[derive(Debug)]
 pub struct UnreadCounts {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use teamkeep_core::client::team::text;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::team::text;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileChanges {
@@ -69,7 +70,7 @@ impl FileChanges {
             lines: lines.into(),
         });
         let printed = result.get("stdout").and_then(Value::as_str).unwrap_or_default();
-        let at = text(line, &["timestamp"]).and_then(|at| clock::parse(&at));
+        let at = text(line, &["timestamp"]).and_then(|at| time::parse(&at));
         FileChanges {
             at,
             edits: edits.collect(),

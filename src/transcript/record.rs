@@ -6,10 +6,11 @@ use serde_json::Value;
 
 use super::file_changes::FileChanges;
 use super::teammate_message::{Delivered, delivered};
-use teamkeep_core::client::json;
-use teamkeep_core::client::team::{Spent, text};
-use teamkeep_core::model::Tool;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::Tool;
+use teamkeep_model::json;
+use teamkeep_model::team::{Spent, text};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
 
 /// One line of a transcript, without irrelevant fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,7 +103,7 @@ impl Record {
         let spent = Spent::read(value);
         (!items.is_empty() || spent.is_some()).then(|| Record {
             uuid: text(value, &["uuid"]),
-            timestamp: text(value, &["timestamp"]).and_then(|text| clock::parse(&text)),
+            timestamp: text(value, &["timestamp"]).and_then(|text| time::parse(&text)),
             version: text(value, &["version"]),
             // A line has one result; with several, their owner is unknown.
             changes: match items.as_slice() {

@@ -9,8 +9,8 @@ use std::sync::atomic::AtomicBool;
 use anstream::ColorChoice;
 use anstream::adapter::StripBytes;
 use signal_hook::consts::SIGINT;
-use teamkeep_core::sys::env::{Env, absolute_dirs};
-use teamkeep_core::sys::process::program;
+use teamkeep_system::env::{Env, absolute_dirs};
+use teamkeep_system::process::program;
 
 const DEFAULT: &str = "less";
 /// The options of `less` when `LESS` is not set: quit if the text fits on one screen, show colors, keep the screen.

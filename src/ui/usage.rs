@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
-use teamkeep_core::error::{Error, nearest};
+use teamkeep_system::error::{Error, nearest};
 
 /// Commands of other programs and former habits, and the command that does it here.
 const OTHER_NAMES: &[(&str, &str)] = &[

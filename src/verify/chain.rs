@@ -7,8 +7,8 @@ use std::str::FromStr;
 use serde::Serialize;
 
 use super::{Finding, Kind};
-use teamkeep_core::store::chain::{ChainHash, ChainPoint, InvalidPoint};
-use teamkeep_core::store::log::{EventLog, Link, LogOwner, Mark, Sealed, SegmentName};
+use teamkeep_store::chain::{ChainHash, ChainPoint, InvalidPoint};
+use teamkeep_store::log::{EventLog, Link, LogOwner, Mark, Sealed, SegmentName};
 
 pub(super) const ALTERED: &str =
     "somebody or something changed the recorded data; compare it with a copy, an export or shipped data";

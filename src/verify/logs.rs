@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::chain::{ALTERED, ChainCheck, without_log};
 use super::{Check, Finding, Kind, Scope, UPGRADE};
-use teamkeep_core::store::archive::JournalPoint;
-use teamkeep_core::store::log::{self, EventLog, Line, LineError, LogOwner, Segment, SegmentName};
+use teamkeep_store::archive::JournalPoint;
+use teamkeep_store::log::{self, EventLog, Line, LineError, LogOwner, Segment, SegmentName};
 
 const PERMISSIONS: &str = "check its permissions";
 const EVENT: &str = "this event is lost; all other events are intact, and recording continues";

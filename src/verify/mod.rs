@@ -14,13 +14,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 pub use chain::{ChainStats, LogHead};
-use teamkeep_core::error::Result;
-use teamkeep_core::named_enum;
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::store::chain::ChainPoint;
-use teamkeep_core::store::log::{EventLog, Lines, Logs};
-use teamkeep_core::sys::fs;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_store::archive::Archive;
+use teamkeep_store::chain::ChainPoint;
+use teamkeep_store::log::{EventLog, Lines, Logs};
+use teamkeep_system::error::Result;
+use teamkeep_system::fs;
+use teamkeep_system::paths::Paths;
 
 /// The part of the store to check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +41,7 @@ pub struct Verifier<'a> {
     pub against: &'a [LogHead],
 }
 
-named_enum! {
+teamkeep_model::named_enum! {
     /// The kind of damage. The names are stable.
     pub enum Kind {
         /// A content that does not match its hash.

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::chain::ALTERED;
 use super::{Check, Finding, Kind, NamedStates, Scope, UPGRADE};
-use teamkeep_core::store::archive::{ContentError, RunRecord, Snapshot, is_hash};
-use teamkeep_core::store::chain::ChainPoint;
-use teamkeep_core::store::log::{self, Lines, Position};
-use teamkeep_core::store::packed::packed;
-use teamkeep_core::sys::fs::{self, JsonFile};
+use teamkeep_store::archive::{ContentError, RunRecord, Snapshot, is_hash};
+use teamkeep_store::chain::ChainPoint;
+use teamkeep_store::log::{self, Lines, Position};
+use teamkeep_store::packed::packed;
+use teamkeep_system::fs::{self, JsonFile};
 
 /// The supported format version of a run's description and of a journal line.
 const VERSION: u8 = 1;

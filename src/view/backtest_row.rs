@@ -6,9 +6,9 @@ use super::document::Document;
 use super::line::{DIM, Span, bold, dim, plain, styled};
 use super::values::{count, decision, elapsed, name_style};
 use crate::backtest::{Counts, Difference, Found, Record};
-use teamkeep_core::model::event::Recorded;
-use teamkeep_core::policy::{Verdict, short_reason};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::event::Recorded;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{Verdict, short_reason};
 
 /// The gate that a backtest does not evaluate, because it runs no commands.
 const CHECK: &str = "completion-check";

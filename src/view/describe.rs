@@ -9,11 +9,11 @@ use crate::timeline::{
     DeliveredAnswer, Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEntry,
     TurnEvent, UnsentAnswer, VerdictEntry,
 };
-use teamkeep_core::client::command as shell;
-use teamkeep_core::client::team::{IdleReason, Notice};
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::policy::{Decision, short_reason, without_prefix};
-use teamkeep_core::store::metadata_only::byte_len;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::team::{IdleReason, Notice};
+use teamkeep_policy::{Decision, short_reason, without_prefix};
+use teamkeep_store::metadata_only::byte_len;
+use teamkeep_system::command as shell;
 
 #[derive(Debug, Clone, Copy)]
 pub struct ShownEntry<'a> {

@@ -6,7 +6,8 @@ use super::document::{Document, Table};
 use super::line::{dim, plain};
 use super::values::{count, minute, one_line, since, thousands};
 use crate::files::{Change, FileChange, FileHistory, FoundBy, MadeCommit, PresentLine, TaskRef};
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
 
 /// A tab of a file, which would be escaped.
 const TAB: &str = "    ";
@@ -89,7 +90,7 @@ pub fn file_changes<'a>(
 ) -> Document {
     let rows = changes.map(|(team, change)| {
         [
-            clock::moment(change.at),
+            time::moment(change.at),
             change.agent.clone(),
             team.to_owned(),
             change.tool.clone(),

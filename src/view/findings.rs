@@ -9,7 +9,7 @@ use super::values::{count, size};
 use crate::doctor::{Code, Finding, Health, Verdict};
 use crate::ui::escape;
 use crate::verify::{Findings, VerifyStats};
-use teamkeep_core::config::{Excerpt, Excerpts, Problem};
+use teamkeep_config::{Excerpt, Excerpts, Problem};
 
 #[derive(Debug)]
 pub struct Commands {

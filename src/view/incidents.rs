@@ -3,8 +3,8 @@
 use super::document::{Document, Table};
 use super::values::{count, since, thousands};
 use crate::report::Incident;
-use teamkeep_core::spending::dollars;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::spending::dollars;
 
 /// Number of steps shown at the start and at the end of an incident's chain.
 const SHOWN_STEPS: usize = 4;

@@ -9,11 +9,11 @@ use serde_json::Value;
 
 use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
 use super::values::{decision, text_field};
-use teamkeep_core::client::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
-use teamkeep_core::model::Tool;
-use teamkeep_core::model::event::{ActorKind, Recorded};
-use teamkeep_core::policy::{RecordedVerdict, without_prefix};
-use teamkeep_core::sys::clock;
+use teamkeep_model::Tool;
+use teamkeep_model::event::{ActorKind, Recorded};
+use teamkeep_model::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
+use teamkeep_model::time;
+use teamkeep_policy::{RecordedVerdict, without_prefix};
 
 /// Below this width, an event has a second line for its content.
 const NARROW: usize = 60;
@@ -31,10 +31,10 @@ pub struct LogView {
 impl LogView {
     /// Writes one event: time, event, actor, content and team.
     pub fn write(&mut self, out: &mut impl Write, recorded: &Recorded) -> io::Result<()> {
-        let local = clock::local(recorded.at);
+        let local = time::local(recorded.at);
         let day = (local.date_naive(), *local.offset());
         if self.day.replace(day) != Some(day) {
-            Line::from([bold(format!("{} {}", day.0, clock::offset(recorded.at)))])
+            Line::from([bold(format!("{} {}", day.0, time::offset(recorded.at)))])
                 .write(out, self.columns)?;
         }
         let narrow = self.columns.is_some_and(|columns| columns < NARROW);
@@ -167,8 +167,8 @@ fn task(payload: &Payload) -> String {
 
 fn overridden(payload: &Payload) -> String {
     let gate = payload.text("gate").unwrap_or("every gate");
-    let until = payload.text("until").and_then(clock::parse);
-    let until = until.map(|until| format!("until {}", clock::moment(until)));
+    let until = payload.text("until").and_then(time::parse);
+    let until = until.map(|until| format!("until {}", time::moment(until)));
     // Without a terminal, it may not have been a person.
     let typed = payload.field("terminal").and_then(Value::as_bool);
     let untyped = (typed == Some(false)).then_some("(no terminal)");

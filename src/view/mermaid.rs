@@ -5,7 +5,7 @@ use super::timeline::{TimelineOptions, merge_idles};
 use super::values::{actor, elapsed, first_line};
 use crate::timeline::{Entry, Kind, LiveState, RunData};
 use crate::ui;
-use teamkeep_core::policy::Decision;
+use teamkeep_policy::Decision;
 
 /// Maximum length in characters of a diagram that Mermaid draws without `maxTextSize`.
 pub const MAX_MERMAID_CHARS: usize = 50_000;

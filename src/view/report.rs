@@ -9,11 +9,12 @@ use super::incidents::incidents;
 use super::values::{actor, count, first_line, redaction_summary, since, strip_tags, thousands};
 use crate::report::{Change, MessageRow, Outcome, PRICES_AS_OF, Report, Role, TaskHistory, Topology};
 use crate::timeline::Kind;
-use teamkeep_core::client::json::serde_name;
-use teamkeep_core::client::team::Tokens;
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::spending::dollars;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::TaskStatus;
+use teamkeep_model::json::serde_name;
+use teamkeep_model::team::Tokens;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_policy::spending::dollars;
 
 /// Shown for unknown values.
 const UNKNOWN: &str = "unknown";
@@ -59,7 +60,7 @@ impl Page<'_> {
 
     fn overview(&self) -> Document {
         let overview = &self.report.overview;
-        let started = clock::moment(overview.started_at);
+        let started = time::moment(overview.started_at);
         let ended = match (&overview.ended_by, &overview.ended_reason) {
             (Some(by), Some(reason)) => format!("ended by {by} ({reason})"),
             (Some(by), None) => format!("ended by {by}"),
@@ -139,7 +140,7 @@ impl Page<'_> {
                 self.since(from),
                 self.since(to),
                 from.zip(to)
-                    .map(|(from, to)| clock::duration((to - from).num_milliseconds()))
+                    .map(|(from, to)| time::duration((to - from).num_milliseconds()))
                     .unwrap_or_default(),
                 thousands(phase.signs),
                 if phase.from.is_none() { "not observed".to_owned() } else { String::new() },
@@ -345,7 +346,7 @@ fn shown_cost(cost: Option<f64>, tokens: Tokens) -> String {
 }
 
 fn duration(millis: Option<i64>) -> String {
-    millis.map_or_else(|| UNKNOWN.to_owned(), clock::duration)
+    millis.map_or_else(|| UNKNOWN.to_owned(), time::duration)
 }
 
 fn number(number: Option<usize>) -> String {

@@ -6,7 +6,8 @@ use super::document::Document;
 use super::line::{GREEN, bold, dim, plain, styled};
 use super::values::{count, first_line};
 use crate::restore::{FilePlan, Plan, TaskWrite, Undone, WorktreeBranch, WorktreePlan};
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
 
 pub fn restored_tasks(plan: &Plan) -> Document {
     let mut document = heading(plan.team.as_deref(), &plan.run, plan.at);
@@ -50,7 +51,7 @@ pub fn restored_tasks(plan: &Plan) -> Document {
 fn heading(team: Option<&str>, run: &str, at: Option<Timestamp>) -> Document {
     let mut document = Document::default();
     document.line([bold(team.unwrap_or("(no team)")), dim(run)]);
-    let at = at.map(|at| format!("as of {}", clock::moment(at)));
+    let at = at.map(|at| format!("as of {}", time::moment(at)));
     document.line([plain(at.as_deref().unwrap_or("last recorded state"))]);
     document
 }
@@ -100,7 +101,7 @@ pub fn restored_worktrees(plan: &WorktreePlan) -> Document {
             true => (dim("="), "(the branch exists)"),
             false => (styled(GREEN, "+"), ""),
         };
-        document.line([mark, bold(branch), plain(name), dim(clock::moment(*at)), dim(remark)]);
+        document.line([mark, bold(branch), plain(name), dim(time::moment(*at)), dim(remark)]);
     }
     document
 }

@@ -6,8 +6,9 @@ use super::document::{Column, Document, Table};
 use super::line::{GREEN, RED, Span, YELLOW, bold, dim, plain, styled};
 use super::values::{cut_to, short_id, thousands};
 use crate::report::{Outcome, RunSummary};
-use teamkeep_core::spending::dollars;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_policy::spending::dollars;
 
 /// Titles of the columns; `#` marks numbers.
 const TITLES: [&str; 7] = ["", "RUN", "TITLE", "TASKS#", "COST#", "DURATION#", "AGE#"];
@@ -75,7 +76,7 @@ fn row(run: &RunSummary, id: &str, now: Timestamp) -> Vec<Span> {
         plain(format!("{missing}{}", run.title)),
         plain(tasks),
         plain(run.cost.map_or_else(String::new, dollars)),
-        plain(clock::duration((last.unwrap_or(now) - counts.started_at).num_seconds() * 1_000)),
+        plain(time::duration((last.unwrap_or(now) - counts.started_at).num_seconds() * 1_000)),
         dim(last.map_or_else(|| "now".to_owned(), |last| age(last, now))),
     ]
 }

@@ -4,7 +4,7 @@ use super::document::Document;
 use super::line::{DIM, Line, YELLOW, bold, dim, plain, styled};
 use super::values::{actor, one_line};
 use crate::search::{Hit, Kind};
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 /// How much of a text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub enum HitDetail {
 /// A hit: when, who and what, an excerpt with the matches marked, and the command that shows the place.
 pub fn hit(hit: &Hit, detail: HitDetail) -> Document {
     let mut document = Document::default();
-    let at = if hit.at.is_valid() { clock::moment(hit.at) } else { "unknown time".to_owned() };
+    let at = if hit.at.is_valid() { time::moment(hit.at) } else { "unknown time".to_owned() };
     let team = hit.team.as_deref().or(hit.run.as_deref()).unwrap_or("no run");
     document.line([dim(at), bold(actor(&hit.agent)), plain(what(hit)), dim(format!("({team})"))]);
     match detail {

@@ -9,10 +9,11 @@ use super::values::{age, blocked_by, count, name_style, size, task_style};
 use crate::report::{Incident, Severity};
 use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus, count_states};
 use crate::ui;
-use teamkeep_core::config::Gate;
-use teamkeep_core::enforcement::Pause;
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_config::Gate;
+use teamkeep_hook::enforcement::Pause;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
 
 /// Number of incidents of a team that are shown.
 const MAX_INCIDENTS: usize = 3;
@@ -33,7 +34,7 @@ pub fn status(status: &Status, now: Timestamp) -> Document {
     for name in &status.overrides.shutdowns {
         let fixed = without_effect(status, Some(Gate::PrematureShutdown.name()));
         let until = status.overrides.shutdowns_until.get(name);
-        let until = until.map(|until| format!(" until {}", clock::moment(*until))).unwrap_or_default();
+        let until = until.map(|until| format!(" until {}", time::moment(*until))).unwrap_or_default();
         document.line([styled(YELLOW, format!("allowed once: shutdown of {name}{until}")), dim(fixed)]);
     }
     // In the middle of work, the size of the store is noise.
@@ -202,7 +203,7 @@ fn without_effect(status: &Status, gate: Option<&str>) -> String {
 fn paused(pause: &Pause) -> String {
     let gate = pause.gate.as_deref().unwrap_or("every gate");
     let team = pause.team.as_deref().map(|team| format!(" in team {team}")).unwrap_or_default();
-    format!("paused: {gate}{team} until {}", clock::moment(pause.until))
+    format!("paused: {gate}{team} until {}", time::moment(pause.until))
 }
 
 fn recorded(store: &StoreStats) -> String {

@@ -10,9 +10,10 @@ use super::document::Document;
 use super::line::{DIM, Line, bold, dim, plain, styled};
 use super::values::{actor, count, elapsed, end_label, events_missing, name_style};
 use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
-use teamkeep_core::model::event::LEAD;
-use teamkeep_core::policy::{Decision, without_prefix};
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::event::LEAD;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_policy::{Decision, without_prefix};
 
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TimelineOptions {
@@ -72,10 +73,10 @@ pub fn heading(data: &RunData, timeline: &Timeline) -> Document {
     let mut document = Document::default();
     document.line([bold(summary.team.as_deref().unwrap_or("(no team)")), dim(&summary.run)]);
     let last = summary.ended_at.or(summary.gone);
-    let lasted = last.map(|last| clock::duration((last - summary.started_at).num_milliseconds()));
+    let lasted = last.map(|last| time::duration((last - summary.started_at).num_milliseconds()));
     let by = if summary.ended_by.is_some() { "ended by " } else { "" };
     let times =
-        std::iter::once(clock::moment(summary.started_at)).chain(lasted.map(|span| format!("lasted {span}")));
+        std::iter::once(time::moment(summary.started_at)).chain(lasted.map(|span| format!("lasted {span}")));
     document.list(times.chain([format!("{by}{}", end_label(&summary))]).collect(), 0, Style::new());
     let counts = [(summary.members.len(), "member"), (summary.tasks, "task"), (summary.messages, "message")];
     let counts = counts.iter().filter(|(number, _)| summary.team.is_some() || *number > 0);

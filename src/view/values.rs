@@ -8,14 +8,15 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
 use crate::timeline::Summary;
-use teamkeep_core::client::json;
-use teamkeep_core::model::event::LEAD;
-use teamkeep_core::policy::Decision;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::event::LEAD;
+use teamkeep_model::json;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_policy::Decision;
 
 /// The place of a moment on the time axis of a run, in milliseconds from its start, with as many digits as its neighbors
 /// have: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` before the start. `--at=+1m05s` names the same moment.
-/// A duration is written by [`clock::duration`].
+/// A duration is written by [`time::duration`].
 fn offset(millis: i64) -> String {
     // Less than a tenth of a second is shown as zero.
     if millis <= -100 {
@@ -39,7 +40,7 @@ pub fn elapsed(start: Timestamp, at: Timestamp) -> String {
 
 /// How long something has lasted, for text that is refreshed, where milliseconds would flicker: `12 s`.
 pub fn age(start: Timestamp, now: Timestamp) -> String {
-    clock::duration((now - start).num_seconds() * 1_000)
+    time::duration((now - start).num_seconds() * 1_000)
 }
 
 /// The same place with its sign: `+1m05s`, `-5.6s`.
@@ -50,7 +51,7 @@ pub fn since(start: Timestamp, at: Timestamp) -> String {
 
 /// A moment and the time since the start of the run: `2026-02-03 04:05:06 UTC (+1m05s)`.
 pub fn moment_since(start: Timestamp, at: Timestamp) -> String {
-    format!("{} ({})", clock::moment(at), since(start, at))
+    format!("{} ({})", time::moment(at), since(start, at))
 }
 
 /// A size: `812 B`, `17.1 KB`, `2.0 MB`.
@@ -83,7 +84,7 @@ pub fn thousands(number: impl TryInto<u64>) -> String {
 
 /// A moment without its seconds and its zone: `2026-02-03 04:05`.
 pub fn minute(time: Timestamp) -> String {
-    clock::local(time).format("%Y-%m-%d %H:%M").to_string()
+    time::local(time).format("%Y-%m-%d %H:%M").to_string()
 }
 
 /// An agent's name. Claude Code itself is recorded as `client`.

@@ -7,7 +7,7 @@ use super::player::Playback;
 use super::recording::Recording;
 use super::state::{Mode, WatchState};
 use crate::ui::keys::Key;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
 
 /// Rows of a page, for the keys that move by one.
 const PAGE: isize = 10;

@@ -3,7 +3,7 @@
 use super::recording::{Alert, Moment, Recording};
 use crate::status::{Item, Member};
 use crate::timeline::Entry;
-use teamkeep_core::model::TaskStatus;
+use teamkeep_model::TaskStatus;
 
 /// The panels in the order of [`Panel::ALL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
 
 /// Maximum time for playing the gap between two visible entries.
 const MAX_PAUSE_MS: f64 = 2_000.0;

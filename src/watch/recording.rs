@@ -5,7 +5,7 @@ use crate::report::{BurnRate, Incident, Severity};
 use crate::status::{Board, Member, Observed};
 use crate::timeline::{Entry, RunData};
 use crate::view::TimelineOptions;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
 
 /// The data of a run.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 use super::*;
 
@@ -18,7 +18,7 @@ fn small(dir: &Path) -> Directory {
 /// Appends the rows with these numbers, as a part of one shipment: the time is always the same.
 fn append(directory: &Directory, numbers: std::ops::Range<usize>) {
     let rows: String = numbers.map(|number| format!("{{\"row\":{number},\"x\":\"äöü\"}}\n")).collect();
-    directory.append(rows.as_bytes(), clock::parse("2026-02-03T04:05:06.789Z").unwrap()).unwrap();
+    directory.append(rows.as_bytes(), time::parse("2026-02-03T04:05:06.789Z").unwrap()).unwrap();
 }
 
 fn number(line: &str) -> usize {

@@ -4,7 +4,7 @@ use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, ArrayValue, InstrumentationScope, KeyValue};
 pub use opentelemetry_proto::tonic::resource::v1::Resource;
 use serde_json::Value;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 use super::Row;
 use crate::identity::Identity;
@@ -71,7 +71,7 @@ pub fn body(text: &str) -> AnyValue {
 
 /// Nanoseconds since 1970 of a time in a row; 0 without one, and for earlier times, which OTLP cannot express.
 pub fn nanos(time: Option<&Value>) -> u64 {
-    let time = time.and_then(Value::as_str).and_then(clock::parse);
+    let time = time.and_then(Value::as_str).and_then(time::parse);
     time.map_or(0, |time| u64::try_from(time.millis()).unwrap_or_default().saturating_mul(1_000_000))
 }
 

@@ -15,8 +15,8 @@ mod spans;
 mod target;
 
 use serde_json::{Map, Value};
-use teamkeep_core::config::OtlpSignals;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_config::OtlpSignals;
+use teamkeep_system::error::{Error, Result};
 
 use crate::part::Part;
 use crate::setup::{Setup, headers_file};

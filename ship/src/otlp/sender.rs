@@ -13,7 +13,7 @@ use prost::Message;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
 use teamkeep::view::one_line;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 use url::Url;
 
 use super::Signal;

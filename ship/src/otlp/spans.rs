@@ -10,7 +10,7 @@ use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Status};
 use prost::Message;
 use serde_json::Value;
-use teamkeep_core::model::TraceParent;
+use teamkeep_model::TraceParent;
 
 use super::attributes::{integer, nanos, of_row, scope, text};
 use super::{Row, attributes, ids};

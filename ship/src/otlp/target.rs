@@ -1,7 +1,7 @@
 //! The addresses of a receiver, and the credentials that errors do not show.
 
 use reqwest::header::HeaderMap;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 use url::Url;
 
 /// A kind of telemetry.

@@ -4,8 +4,8 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use teamkeep_core::error::Result;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::error::Result;
 
 /// A table: its name, the meaning of a row, and for each column the type, the name, the meaning and the value.
 macro_rules! table {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use teamkeep_core::model::event::ActorKind;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::event::ActorKind;
+use teamkeep_model::time::Timestamp;
 
 use super::Table;
 use super::column::table;

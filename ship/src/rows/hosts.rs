@@ -1,7 +1,7 @@
 //! The table `hosts`: the state of a machine at each shipment, from which an administrator sees which ones are silent, broken, outdated or
 //! changed.
 
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
 
 use super::Table;
 use super::column::table;

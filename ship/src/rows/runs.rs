@@ -1,8 +1,8 @@
 //! The table `runs`, and what all tables about runs have in common.
 
 use teamkeep::report::Report;
-use teamkeep_core::spending::AS_OF;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::spending::AS_OF;
 
 use super::Table;
 use super::column::{run_table, table};

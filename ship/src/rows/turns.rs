@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use teamkeep::report::{TaskHistory, Turn};
-use teamkeep_core::model::{TaskStatus, TraceParent};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::{TaskStatus, TraceParent};
 
 use super::Table;
 use super::column::{run_table, table};

@@ -2,8 +2,8 @@
 
 use teamkeep::report;
 use teamkeep::timeline::Entry;
-use teamkeep_core::policy::Decision;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::Decision;
 
 use super::Table;
 use super::column::{run_table, table};

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use teamkeep::report::{Report, Turn};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
 
 use super::support::Machine;
 use super::telemetry::Telemetry;

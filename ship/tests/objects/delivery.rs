@@ -4,9 +4,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_core::store::log::{Appending, SegmentName};
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
 use teamkeep_ship::rows::{Common, descriptions};
+use teamkeep_store::log::{Appending, SegmentName};
 
 use super::texts;
 use crate::support::{Machine, TRACES, parsed};
@@ -75,7 +76,7 @@ fn a_shipment_is_one_object_whose_name_has_the_time_and_the_hash_of_its_content(
     let [name] = objects.as_slice() else { panic!("{objects:?}") };
     let content = machine.object(name);
     let rows = parsed(&content);
-    let at = clock::parse(rows[0]["shipped_at"].as_str().unwrap()).unwrap();
+    let at = time::parse(rows[0]["shipped_at"].as_str().unwrap()).unwrap();
     let (day, time) = (at.date(), at.utc().format("%Y%m%dT%H%M%S%3fZ"));
     let hash = blake3::hash(content.as_bytes()).to_hex();
     assert_eq!(*name, format!("rows/org=acme/date={day}/host=m1/{time}-{}.jsonl.gz", &hash[..16]));
@@ -112,7 +113,7 @@ fn rows_have_the_declared_columns_in_their_order_and_with_their_types() {
                 "double" => value.is_number(),
                 "boolean" => value.is_boolean(),
                 "timestamp" => {
-                    value.as_str().is_some_and(|text| text.len() == 24 && clock::parse(text).is_some())
+                    value.as_str().is_some_and(|text| text.len() == 24 && time::parse(text).is_some())
                 }
                 "list of strings" => value.as_array().is_some_and(|all| all.iter().all(Value::is_string)),
                 other => panic!("{other}"),

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use teamkeep::verify::{LogHead, Scope, Verifier};
-use teamkeep_core::config::{Config, ORGANIZATION_FILE};
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::store::log::Appending;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_config::{Config, ORGANIZATION_FILE};
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::Archive;
+use teamkeep_store::log::Appending;
 
 use super::receiver::{Answer, Receiver};
 use crate::support::Machine;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_core::store::log::Appending;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
 use teamkeep_ship::unsent_runs::{MAX_RUN_BYTES, run_size};
+use teamkeep_store::log::Appending;
 
 use super::delivery::assert_complete;
 use super::long::Long;

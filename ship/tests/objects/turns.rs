@@ -2,15 +2,16 @@
 
 use serde_json::{Value, json};
 use teamkeep::report::{TaskHistory, Turn};
-use teamkeep_core::model::TraceParent;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::TraceParent;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
 use teamkeep_ship::rows::{ClientCall, Common, Row, RunKey, TurnFacts, turns};
 
 use crate::support::{Machine, TRACES};
 
 /// The moment so many seconds after the start.
 fn at(seconds: i64) -> Timestamp {
-    let start = clock::parse("2026-02-03T04:05:06.000Z").unwrap();
+    let start = time::parse("2026-02-03T04:05:06.000Z").unwrap();
     Timestamp::from_millis(start.millis() + seconds * 1_000).unwrap()
 }
 

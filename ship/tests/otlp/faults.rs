@@ -10,8 +10,8 @@ use opentelemetry_proto::tonic::collector::trace::v1::{
 };
 use prost::Message;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
-use teamkeep_core::error::{Error, Result};
 use teamkeep_ship::otlp::{Sender, Signal};
+use teamkeep_system::error::{Error, Result};
 
 use super::http::Got;
 

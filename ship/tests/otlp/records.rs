@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use opentelemetry_proto::tonic::common::v1::any_value::Value as Any;
 use opentelemetry_proto::tonic::logs::v1::LogRecord;
 use serde_json::{Map, Value, json};
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 use teamkeep_ship::otlp::CONVENTIONS;
 use teamkeep_ship::rows::{Common, descriptions};
 
@@ -24,7 +24,7 @@ fn name_of(column: &str) -> String {
 }
 
 fn nanos(time: &Value) -> u64 {
-    let time = time.as_str().map(|text| clock::parse(text).unwrap().millis());
+    let time = time.as_str().map(|text| time::parse(text).unwrap().millis());
     u64::try_from(time.unwrap_or_default()).unwrap() * 1_000_000
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use serde_json::Value;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 use super::machine;
 use super::receiver::{Receiver, Request};
@@ -24,7 +24,7 @@ fn sent() -> (Machine, Vec<Request>) {
 }
 
 fn nanos(time: &Value) -> u64 {
-    u64::try_from(clock::parse(time.as_str().unwrap()).unwrap().millis()).unwrap() * 1_000_000
+    u64::try_from(time::parse(time.as_str().unwrap()).unwrap().millis()).unwrap() * 1_000_000
 }
 
 fn text(row: &Value, column: &str) -> String {

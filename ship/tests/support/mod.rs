@@ -12,10 +12,10 @@ use serde_json::Value;
 use teamkeep::report::Report;
 use teamkeep::timeline::{RunCatalog, merge};
 use teamkeep::verify::LogHead;
-use teamkeep_core::config::Config;
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::store::log::{EventLog, Logs};
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_config::Config;
+use teamkeep_store::archive::Archive;
+use teamkeep_store::log::{EventLog, Logs};
+use teamkeep_system::paths::Paths;
 
 /// The recorded runs of Claude Code, by name.
 pub const TRACES: [&str; 7] = [

@@ -11,7 +11,7 @@ use crate::context::Context;
 use crate::timeline::{Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, Timeline, merge};
 use crate::ui;
 use crate::view::{self, EntryLines};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Reading takes only a part of the time: after each read, the command waits this many times as long.

@@ -13,9 +13,9 @@ use crate::context::Context;
 use crate::timeline::{Entry, Filter, Kind, RunData, merge};
 use crate::ui;
 use crate::view::{self, TimelineOptions};
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -103,7 +103,7 @@ impl Args {
         if let (Some(from), Some(to)) = (from, to)
             && from > to
         {
-            let (from, to) = (clock::moment(from), clock::moment(to));
+            let (from, to) = (time::moment(from), time::moment(to));
             return Err(Error::usage(format!("--since {from} is later than --until {to}"))
                 .hint("give the earlier time to --since"));
         }

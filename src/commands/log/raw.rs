@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use teamkeep_core::client::payload::{KNOWN, Kind};
-use teamkeep_core::client::team;
-use teamkeep_core::error::{self, Error, Result};
-use teamkeep_core::model::event::{ActorKind, OVERRIDE};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log::{self, EventLog, Follower, Line, Logs, Range, ReadErrors, Reader};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::event::{ActorKind, OVERRIDE};
+use teamkeep_model::payload::{KNOWN, Kind};
+use teamkeep_model::team;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_store::log::{self, EventLog, Follower, Line, Logs, Range, ReadErrors, Reader};
+use teamkeep_system::error::{self, Error, Result};
 
 use super::Args;
 use crate::commands::catalog::{self, catalog, parse_time};

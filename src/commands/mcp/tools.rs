@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::parameter::{Parameter, Place, Type, schema};
 use crate::search;
 use crate::timeline::Kind;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 
 /// The command of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]

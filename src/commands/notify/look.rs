@@ -8,8 +8,8 @@ use crate::commands::catalog::catalog;
 use crate::context::Context;
 use crate::report::{Incident, Report};
 use crate::timeline::merge;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::sys::process::{Outcome, Run, shell_code};
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::process::{Outcome, Run, shell_code};
 
 /// Time limit of a look.
 const TIMEOUT: Duration = Duration::from_secs(600);

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 pub use test::{Args as TestArgs, run as test};
 
 use crate::context::Context;
-use teamkeep_core::error::Result;
+use teamkeep_system::error::Result;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

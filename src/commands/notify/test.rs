@@ -6,9 +6,9 @@ use crate::commands::catalog::redactor;
 use crate::commands::output;
 use crate::context::Context;
 use crate::notify::{Destination, Notification};
-use teamkeep_core::config::Notify;
-use teamkeep_core::config::notify::check_url;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_config::Notify;
+use teamkeep_config::notify::check_url;
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

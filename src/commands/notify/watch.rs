@@ -9,12 +9,13 @@ use crate::context::Context;
 use crate::notify::{Batch, Destination, Notification, Outbox};
 use crate::report::Incident;
 use crate::timeline::{Fingerprint, is_client_gone};
-use teamkeep_core::config::Incidents;
-use teamkeep_core::error::Result;
-use teamkeep_core::model::event::SafeName;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::store_lock::StoreLock;
-use teamkeep_core::sys::{diagnostics, signals};
+use teamkeep_config::Incidents;
+use teamkeep_model::event::SafeName;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_system::diagnostics;
+use teamkeep_system::error::Result;
+use teamkeep_system::signals;
+use teamkeep_system::store_lock::StoreLock;
 
 /// The interval for comparing sizes and times of the run's files.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);

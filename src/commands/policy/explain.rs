@@ -10,19 +10,19 @@ use crate::backtest;
 use crate::commands::output;
 use crate::context::Context;
 use crate::view::{Document, count, plain};
-use teamkeep_core::attribution::{CallContext, SessionState};
-use teamkeep_core::client::payload::{self, KNOWN, Payload};
-use teamkeep_core::client::response::Answer;
-use teamkeep_core::config::{Gate, Mode};
-use teamkeep_core::enforcement::{Findings, access, evaluate};
-use teamkeep_core::error::{Error, Result, unknown};
-use teamkeep_core::model::Tool;
-use teamkeep_core::model::event::{Recorded, SafeName};
-use teamkeep_core::policy::gates::{budget, completion_check};
-use teamkeep_core::policy::{
-    Access, Case, Decision, Finding, Guard, Judged, Rules, Verdict, judge, short_reason,
-};
-use teamkeep_core::sys::clock;
+use teamkeep_config::{Gate, Mode};
+use teamkeep_hook::attribution::{CallContext, SessionState};
+use teamkeep_hook::enforcement::access;
+use teamkeep_hook::response::Answer;
+use teamkeep_model::Tool;
+use teamkeep_model::event::{Recorded, SafeName};
+use teamkeep_model::payload::{self, KNOWN, Payload};
+use teamkeep_model::time;
+use teamkeep_policy::gates::{budget, completion_check};
+use teamkeep_policy::{Access, Case, Decision, Finding, Guard, Judged, Rules, Verdict, judge, short_reason};
+use teamkeep_policy::{Findings, evaluate};
+use teamkeep_system::error::{Error, Result, unknown};
+use teamkeep_system::stdin;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -78,7 +78,7 @@ fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {
 
 fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
     let hook = &context.config.hook;
-    let mut input = payload::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
+    let mut input = stdin::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
     if let Some(recorded) = payload_of_log_line(&input.bytes) {
         input.bytes = recorded;
     }
@@ -150,7 +150,7 @@ fn explain(
     row(document, "actor", format!("{actor} ({by})"));
     let (members, tasks) =
         (count(input.state.members.len(), "member"), count(input.state.tasks.len(), "task"));
-    let as_of = input.as_of.map(|at| format!("as of {}", clock::moment(at)));
+    let as_of = input.as_of.map(|at| format!("as of {}", time::moment(at)));
     let as_of = as_of.unwrap_or_else(|| "nothing recorded".to_owned());
     row(document, "state", format!("{members}, {tasks}; {as_of}"));
     row(document, "policy", &source.name);

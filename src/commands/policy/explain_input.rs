@@ -8,19 +8,19 @@ use super::PolicySource;
 use crate::backtest::{self, Record, RecordedSpending, SnapshotCursor};
 use crate::commands::catalog::{self, catalog};
 use crate::context::Context;
-use teamkeep_core::attribution::{self, CallContext};
-use teamkeep_core::client::compat::delivers_answers;
-use teamkeep_core::client::payload::Payload;
-use teamkeep_core::config::Price;
-use teamkeep_core::enforcement::{
+use teamkeep_config::Price;
+use teamkeep_hook::attribution::{self, CallContext};
+use teamkeep_hook::enforcement::{
     GateState, GateStateStore, OverrideFile, Overrides, SnapshotReader, run_of_session,
 };
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::model::event::{Actor, Recorded, SafeName};
-use teamkeep_core::policy::{Guard, Judgement, RecordedVerdict, TeamState, Verdict};
-use teamkeep_core::store::archive::{Archive, Index, RunRecord};
-use teamkeep_core::store::log::{Logs, Range, Reader};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::compat::delivers_answers;
+use teamkeep_model::event::{Actor, Recorded, SafeName};
+use teamkeep_model::payload::Payload;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{Guard, Judgement, RecordedVerdict, TeamState, Verdict};
+use teamkeep_store::archive::{Archive, Index, RunRecord};
+use teamkeep_store::log::{Logs, Range, Reader};
+use teamkeep_system::error::{Error, Result};
 
 const MAX_LISTED: usize = 5;
 

@@ -11,8 +11,8 @@ use std::process::ExitCode;
 use crate::commands::output;
 use crate::context::Context;
 use crate::ui::escape;
-use teamkeep_core::config::{Config, Files, PROJECT_FILE, Policy, Rule, layers};
-use teamkeep_core::error::{Error, Result};
+use teamkeep_config::{Config, Files, PROJECT_FILE, Policy, Rule, layers};
+use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -12,12 +12,12 @@ use crate::commands::output;
 use crate::context::Context;
 use crate::demo::{self, DemoOutcome};
 use crate::view::{self, BacktestRow};
-use teamkeep_core::client::command::quoted;
-use teamkeep_core::config::{Config, Policy};
-use teamkeep_core::error::{Cause, Error, Result};
-use teamkeep_core::model::event::Recorded;
-use teamkeep_core::store::archive::{Archive, RunRecord};
-use teamkeep_core::store::log::{Logs, Range, ReadErrors, Reader};
+use teamkeep_config::{Config, Policy};
+use teamkeep_model::event::Recorded;
+use teamkeep_store::archive::{Archive, RunRecord};
+use teamkeep_store::log::{Logs, Range, ReadErrors, Reader};
+use teamkeep_system::command::quoted;
+use teamkeep_system::error::{Cause, Error, Result};
 
 /// How a file begins that is compressed with gzip.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];

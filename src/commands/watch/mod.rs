@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::ui::terminal::{InputEvent, Screen};
 use crate::watch::{Lists, Outcome, Playback, Player, Recording, Speed, WatchState, screen};
 use reader::Reader;
-use teamkeep_core::error::{Error, Result};
+use teamkeep_system::error::{Error, Result};
 
 /// The interval of drawing while a run is played back.
 const FRAME: Duration = Duration::from_millis(50);

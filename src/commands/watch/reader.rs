@@ -11,9 +11,9 @@ use crate::context::Context;
 use crate::status::alive;
 use crate::timeline::{Fingerprint, OpenedRun, RunCatalog};
 use crate::watch::Recording;
-use teamkeep_core::error::{Error, Result};
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::store::log::Segment;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_store::log::Segment;
+use teamkeep_system::error::{Error, Result};
 
 /// The interval for checking the log of a running team.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);

@@ -1,18 +1,18 @@
 use std::path::Path;
 
 use super::*;
-use teamkeep_core::model::event::SafeName;
-use teamkeep_core::store::archive::{Archive, RunRecord, SessionRecord, SessionRole};
-use teamkeep_core::store::log::{Appending, Logs};
-use teamkeep_core::sys::clock;
-use teamkeep_core::sys::fs;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_model::event::SafeName;
+use teamkeep_model::time;
+use teamkeep_store::archive::{Archive, RunRecord, SessionRecord, SessionRole};
+use teamkeep_store::log::{Appending, Logs};
+use teamkeep_system::fs;
+use teamkeep_system::paths::Paths;
 
 const DAY: u64 = 86_400;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn now() -> Timestamp {
-    clock::parse("2026-03-01T00:00:00Z").unwrap()
+    time::parse("2026-03-01T00:00:00Z").unwrap()
 }
 
 /// A run of this size that ended this many days ago.

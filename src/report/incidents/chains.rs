@@ -12,8 +12,8 @@ use crate::report::messages::bare;
 use crate::report::tasks::TaskHistory;
 use crate::report::work::open_questions;
 use crate::timeline::Entry;
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::sys::clock::duration;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::time::duration;
 
 /// Open tasks that block others although an agent could work on them, for longer than the threshold; those of one owner
 /// together.

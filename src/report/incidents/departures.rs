@@ -6,8 +6,8 @@ use super::stalls::{claim, restore, wasted};
 use super::{IncidentKind, Severity};
 use crate::report::tasks::{Change, TaskHistory};
 use crate::timeline::{Entry, EntryKind, Kind};
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::sys::clock::duration;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::time::duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Departure {

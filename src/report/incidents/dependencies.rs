@@ -91,7 +91,7 @@ fn dependents<'a>(ordered: &[&'a TaskHistory]) -> HashMap<&'a str, Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use teamkeep_core::model::TaskStatus;
+    use teamkeep_model::TaskStatus;
 
     fn tasks(all: &[(&str, &[&str])]) -> Vec<TaskHistory> {
         let task = |(id, blocked_by): &(&str, &[&str])| TaskHistory {

@@ -3,8 +3,8 @@
 use super::scene::Scene;
 use super::{Incident, IncidentCost, IncidentKind, Severity, Step};
 use crate::timeline::Entry;
-use teamkeep_core::model::TaskStatus;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::time::Timestamp;
 
 #[derive(Debug, Clone)]
 pub struct Draft {

@@ -8,8 +8,8 @@ use super::scene::Scene;
 use super::stalls::{claim, wasted};
 use super::{IncidentKind, Severity};
 use crate::timeline::{Entry, Kind, TurnEntry, TurnEvent, signs};
-use teamkeep_core::policy::{Activity, Sign};
-use teamkeep_core::sys::clock::duration;
+use teamkeep_model::time::duration;
+use teamkeep_policy::{Activity, Sign};
 
 /// Turns of an agent that ended in one way, one after the other, and what the agent did next.
 pub struct Halt<'a> {

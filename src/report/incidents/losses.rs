@@ -9,7 +9,7 @@ use super::scene::Scene;
 use super::stalls::restore;
 use super::{IncidentKind, Severity};
 use crate::report::tasks::TaskHistory;
-use teamkeep_core::model::TaskStatus;
+use teamkeep_model::TaskStatus;
 
 /// Activity so soon after an incident is its end, in milliseconds.
 const LEAVING: i64 = 60_000;

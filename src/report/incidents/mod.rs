@@ -23,8 +23,8 @@ use draft::Draft;
 pub use draft::count;
 pub use scene::Scene;
 pub use stalls::restore_command;
-use teamkeep_core::client::json;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::json;
+use teamkeep_model::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Incident {

@@ -9,9 +9,9 @@ use crate::report::spending::Spending;
 use crate::report::tasks::TaskHistory;
 use crate::report::turns::Turn;
 use crate::timeline::{Entry, Kind};
-use teamkeep_core::config::Incidents;
-use teamkeep_core::store::archive::EndedBy;
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_config::Incidents;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::EndedBy;
 
 pub struct Scene<'a> {
     pub case: &'a ReportInput<'a>,

@@ -8,9 +8,10 @@ use crate::report::messages::{MessageRow, bare};
 use crate::report::tasks::TaskHistory;
 use crate::report::work::{open_questions, waits_for_approval, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
-use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::store::archive::RunRecord;
-use teamkeep_core::sys::clock::{Timestamp, duration};
+use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::duration;
+use teamkeep_store::archive::RunRecord;
 
 /// A stall that lasted at least this many times the threshold is severe, even if nothing was lost.
 const SEVERE: i64 = 4;

@@ -9,11 +9,12 @@ use super::{IncidentKind, Severity};
 use crate::report::messages::bare;
 use crate::report::turns::Turn;
 use crate::timeline::{Entry, Kind};
-use teamkeep_core::client::payload::{Kind as Event, Message};
-use teamkeep_core::config::Gate;
-use teamkeep_core::model::{TaskStatus, Tool};
-use teamkeep_core::policy::{Decision, short_reason, stopped};
-use teamkeep_core::sys::clock::{Timestamp, duration};
+use teamkeep_config::Gate;
+use teamkeep_model::payload::{Kind as Event, Message};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::duration;
+use teamkeep_model::{TaskStatus, Tool};
+use teamkeep_policy::{Decision, short_reason, stopped};
 
 /// Tasks that were completed and started again.
 pub fn false_completions(scene: &Scene<'_>) -> Vec<Draft> {

@@ -8,7 +8,7 @@ use super::stalls::millis;
 use super::{IncidentKind, Severity};
 use crate::report::messages::{MessageRow, bare};
 use crate::timeline::Entry;
-use teamkeep_core::sys::clock::duration;
+use teamkeep_model::time::duration;
 
 /// A message that waited for its recipient, and until when.
 pub struct Waiting<'a> {

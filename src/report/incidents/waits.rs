@@ -8,8 +8,9 @@ use super::stalls::millis;
 use super::{IncidentKind, Severity};
 use crate::report::work::plan_waits;
 use crate::timeline::{Entry, LoadedEvent};
-use teamkeep_core::client::payload::Kind as Event;
-use teamkeep_core::sys::clock::{Timestamp, duration};
+use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::duration;
 
 /// A request to the user or to the lead.
 struct Request<'a> {

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use super::{Options, Plan, TaskWrite, allocate_ids, plan};
 use crate::restore::source::RestorableTask;
 use crate::restore::{Source, TaskList};
-use teamkeep_core::client::team::Task;
-use teamkeep_core::model::TaskStatus;
+use teamkeep_model::TaskStatus;
+use teamkeep_model::team::Task;
 
 fn task(id: &str, more: Value) -> Task {
     let mut raw = json!({"id": id, "subject": format!("Task {id}"), "status": "pending"});

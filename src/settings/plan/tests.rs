@@ -1,7 +1,7 @@
 //! Tests of the change of a settings file.
 
 use super::*;
-use teamkeep_core::client::payload::Kind;
+use teamkeep_model::payload::Kind;
 
 /// Two entries; one has a matcher.
 fn few() -> Vec<Entry> {

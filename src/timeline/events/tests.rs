@@ -2,15 +2,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::*;
-use teamkeep_core::model::event::SafeName;
-use teamkeep_core::store::archive::{Imported, SessionRecord};
-use teamkeep_core::store::log::Appending;
-use teamkeep_core::sys::clock;
-use teamkeep_core::sys::fs;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_model::event::SafeName;
+use teamkeep_model::time;
+use teamkeep_store::archive::{Imported, SessionRecord};
+use teamkeep_store::log::Appending;
+use teamkeep_system::fs;
+use teamkeep_system::paths::Paths;
 
 fn at(seconds: i64) -> Timestamp {
-    clock::parse("2026-02-03T04:00:00Z").unwrap() + TimeDelta::seconds(seconds)
+    time::parse("2026-02-03T04:00:00Z").unwrap() + TimeDelta::seconds(seconds)
 }
 
 fn logs(dir: &Path) -> Logs {

@@ -10,7 +10,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::report::Report;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 /// The template, with places in double braces.
 const FRAME: &str = include_str!("page.html");
@@ -63,7 +63,7 @@ pub fn page(report: &Report) -> String {
     );
     let data = json(report);
     // The page shows times in the zone of its reader, unless UTC is asked for.
-    let zone = if clock::is_utc() { "utc" } else { "local" };
+    let zone = if time::is_utc() { "utc" } else { "local" };
     let parts = [
         ("policy", policy.as_str()),
         ("style", STYLE),

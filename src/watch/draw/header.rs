@@ -8,8 +8,8 @@ use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, elapsed, one_line, plain,
 use crate::watch::lists::Panel;
 use crate::watch::player::Playback;
 use crate::watch::state::Mode;
-use teamkeep_core::spending::dollars;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
+use teamkeep_policy::spending::dollars;
 
 /// Columns of the bar that shows the progress.
 const PROGRESS: usize = 12;
@@ -46,7 +46,7 @@ fn name(scene: Scene<'_>) -> Span {
 /// The name and the verdict; at the right the time.
 fn first(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
     let at = scene.moment.at;
-    let time = format!("{} {}", clock::local(at).format("%H:%M:%S"), clock::offset(at));
+    let time = format!("{} {}", time::local(at).format("%H:%M:%S"), time::offset(at));
     let others = match scene.recording.others {
         0 => String::new(),
         others => format!("  +{others} more running: teamkeep status"),
@@ -136,7 +136,7 @@ fn time_bar(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
         return;
     }
     let all = (end - start).num_milliseconds().max(1) as f64;
-    let place = |time: teamkeep_core::sys::clock::Timestamp| {
+    let place = |time: teamkeep_model::time::Timestamp| {
         let part = (time - start).num_milliseconds().max(0) as f64 / all;
         ((part * (room - 1) as f64) as usize).min(room - 1)
     };

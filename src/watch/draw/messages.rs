@@ -7,7 +7,7 @@ use super::panel::{PLAIN, Window, title};
 use crate::timeline::{Entry, MessageEvent};
 use crate::view::{RED, Span, YELLOW, bold, count, dim, first_line, name_style, plain, styled};
 use crate::watch::lists::Panel;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 /// Title and two messages.
 const LEAST: usize = 3;
@@ -51,7 +51,7 @@ fn message(entry: &Entry) -> Vec<Span> {
     };
     let text = message.summary.as_deref().unwrap_or(&message.text);
     vec![
-        dim(format!("{} ", clock::local(entry.at).format("%H:%M:%S"))),
+        dim(format!("{} ", time::local(entry.at).format("%H:%M:%S"))),
         styled(name_style(&entry.actor), &entry.actor),
         dim(" → "),
         styled(name_style(to), to),

@@ -6,7 +6,7 @@ use super::canvas::Canvas;
 use crate::report::Severity;
 use crate::status::{AgentState, Member, count_states};
 use crate::view::{DIM, GREEN, RED, Span, YELLOW, age, bold, dim, styled};
-use teamkeep_core::sys::clock::Timestamp;
+use teamkeep_model::time::Timestamp;
 
 pub const BOLD: Style = Style::new().bold();
 pub const PLAIN: Style = Style::new();

@@ -8,8 +8,8 @@ use crate::timeline::{Entry, Filter};
 use crate::view::{DIM, FOR_APPROVAL, YELLOW, incident_cost, moment_since, phrase, size, thousands};
 use crate::watch::recording::{Moment, Recording};
 use crate::watch::state::Subject;
-use teamkeep_core::spending::dollars;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
+use teamkeep_policy::spending::dollars;
 
 /// Number of the last entries of an agent that are listed.
 const MAX_ENTRIES: usize = 30;
@@ -219,6 +219,6 @@ fn task_line(moment: &Moment, task: &Item) -> String {
     format!("#{} {}, {owner}, {since}: {}", task.id, task.status.as_str(), task.subject)
 }
 
-fn time(at: teamkeep_core::sys::clock::Timestamp) -> String {
-    clock::local(at).format("%H:%M:%S").to_string()
+fn time(at: teamkeep_model::time::Timestamp) -> String {
+    time::local(at).format("%H:%M:%S").to_string()
 }

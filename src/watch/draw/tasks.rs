@@ -9,7 +9,7 @@ use super::panel::{Focus, PLAIN, Window, short, state, title};
 use crate::status::{Item, Member};
 use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, name_style, styled};
 use crate::watch::lists::{COLUMNS, Panel};
-use teamkeep_core::model::TaskStatus;
+use teamkeep_model::TaskStatus;
 
 pub fn need(scene: Scene<'_>) -> Need {
     let longest = scene.lists.columns.iter().map(Vec::len).max().unwrap_or_default();

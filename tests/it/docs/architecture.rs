@@ -1,180 +1,24 @@
-//! Which module imports which. These tables are the architecture document: each module imports only those above it. That the
-//! core crate imports nothing of the command line is held by the crate boundary.
+//! Which crate uses which, and which module of the command line imports which. These tables are the architecture document: each
+//! imports only those above it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::support::sandbox::below;
 
-/// The modules of `core/src` and what each imports, leaves first.
-const CORE: &[(&str, &[&str])] = &[
-    ("client/json", &[]),
-    ("error", &[]),
-    ("sys/allocator", &[]),
-    ("sys/clock", &[]),
-    ("sys/fs", &[]),
-    ("sys/parallel", &[]),
-    ("sys/unicode", &[]),
-    ("model", &["sys/clock"]),
-    ("store/chain", &[]),
-    ("store/packed", &["sys/fs"]),
-    ("sys/diagnostics", &["sys/clock", "sys/fs", "sys/unicode"]),
-    ("sys/env", &["error", "sys/clock"]),
-    ("sys/signals", &[]),
-    ("sys/process", &["sys/env", "sys/signals"]),
-    ("sys/git", &["sys/process"]),
-    ("sys/worktree", &["sys/fs", "sys/git", "sys/unicode"]),
-    ("client/payload", &["client/json", "model"]),
-    ("store/metadata_only", &["client/json", "model"]),
-    ("sys/paths", &["error", "sys/env", "sys/fs"]),
-    ("sys/store_lock", &["model", "sys/fs"]),
-    ("client/compat", &["client/payload"]),
-    ("client/response", &["client/payload"]),
-    (
-        "config",
-        &[
-            "client/payload",
-            "error",
-            "model",
-            "sys/clock",
-            "sys/env",
-            "sys/fs",
-            "sys/paths",
-            "sys/store_lock",
-        ],
-    ),
-    ("client/command", &["error", "sys/env"]),
-    ("client/team", &["client/compat", "client/json", "model", "sys/clock", "sys/process", "sys/unicode"]),
-    ("spending", &["client/team", "config", "sys/clock"]),
-    (
-        "store/log",
-        &[
-            "error",
-            "model",
-            "store/chain",
-            "store/packed",
-            "sys/clock",
-            "sys/fs",
-            "sys/parallel",
-            "sys/paths",
-        ],
-    ),
-    (
-        "policy",
-        &[
-            "client/compat",
-            "client/payload",
-            "client/team",
-            "config",
-            "model",
-            "spending",
-            "sys/clock",
-            "sys/unicode",
-        ],
-    ),
-    ("store/access", &["client/command", "error", "sys/env", "sys/fs", "sys/paths"]),
-    (
-        "store/archive",
-        &[
-            "client/json",
-            "client/team",
-            "config",
-            "error",
-            "model",
-            "store/chain",
-            "store/metadata_only",
-            "store/packed",
-            "sys/clock",
-            "sys/fs",
-            "sys/process",
-            "sys/store_lock",
-        ],
-    ),
-    (
-        "attribution",
-        &[
-            "client/compat",
-            "client/json",
-            "client/payload",
-            "client/team",
-            "model",
-            "store/archive",
-            "sys/clock",
-            "sys/fs",
-            "sys/process",
-            "sys/store_lock",
-        ],
-    ),
-    (
-        "enforcement",
-        &[
-            "client/json",
-            "client/payload",
-            "client/team",
-            "config",
-            "model",
-            "policy",
-            "spending",
-            "store/archive",
-            "sys/clock",
-            "sys/fs",
-            "sys/git",
-            "sys/process",
-            "sys/store_lock",
-            "sys/unicode",
-        ],
-    ),
-    (
-        "store/shipping",
-        &[
-            "config",
-            "store/archive",
-            "store/log",
-            "sys/clock",
-            "sys/fs",
-            "sys/paths",
-            "sys/process",
-            "sys/store_lock",
-        ],
-    ),
-    ("store/retention", &["config", "error", "store/archive", "store/log", "sys/fs"]),
-    (
-        "hook",
-        &[
-            "attribution",
-            "client/compat",
-            "client/payload",
-            "client/command",
-            "client/response",
-            "client/team",
-            "config",
-            "enforcement",
-            "error",
-            "model",
-            "policy",
-            "store/access",
-            "store/archive",
-            "store/log",
-            "store/metadata_only",
-            "store/retention",
-            "store/shipping",
-            "sys/clock",
-            "sys/diagnostics",
-            "sys/env",
-            "sys/fs",
-            "sys/paths",
-            "sys/process",
-            "sys/signals",
-            "sys/store_lock",
-            "sys/unicode",
-            "sys/worktree",
-        ],
-    ),
+/// The crates, and which of them each uses besides those of other projects. `teamkeep-hook` is all that a hook call loads.
+const CRATES: &[(&str, &[&str])] = &[
+    ("crates/model", &[]),
+    ("crates/system", &["model"]),
+    ("crates/config", &["model", "system"]),
+    ("crates/store", &["model", "system", "config"]),
+    ("crates/policy", &["model", "config"]),
+    ("crates/hook", &["model", "system", "config", "store", "policy"]),
 ];
 
-/// The modules of `src`; from the core crate, each can import everything.
+/// The modules of `src`; from the crates, each can import everything.
 const COMMAND_LINE: &[(&str, &[&str])] = &[
-    // The hook program: it uses only the core.
+    // The hook program.
     ("bin", &[]),
     ("backtest", &[]),
     ("demo", &[]),
@@ -214,16 +58,9 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("cli", &["commands", "context", "former_names", "ui"]),
 ];
 
-/// Folders whose folders are modules of their own in the tables.
-const GROUPS: [&str; 3] = ["client", "store", "sys"];
-
 /// The module of a path, split at `::` or `/`.
 fn room<'a>(mut parts: impl Iterator<Item = &'a str>) -> String {
-    let first = parts.next().unwrap_or_default().trim_end_matches(".rs");
-    match parts.next().filter(|_| GROUPS.contains(&first)) {
-        Some(second) => format!("{first}/{}", second.trim_end_matches(".rs")),
-        None => first.to_owned(),
-    }
+    parts.next().unwrap_or_default().trim_end_matches(".rs").to_owned()
 }
 
 /// What a source file imports from other modules, its tests and comments left out.
@@ -238,13 +75,9 @@ fn imports(text: &str) -> BTreeSet<String> {
     let listed = |list: &str| list.split(',').map(|item| path(item.trim())).collect::<Vec<_>>();
     let after = code.split("crate::").skip(1);
     after
-        .flat_map(|rest| match (rest.strip_prefix('{'), rest.split_once("::{")) {
-            (Some(list), _) => listed(list.split('}').next().unwrap()),
-            (None, Some((group, list))) if GROUPS.contains(&group) => {
-                let items = list.split('}').next().unwrap().split(',');
-                items.map(|item| path(&format!("{group}::{}", item.trim()))).collect()
-            }
-            _ => vec![path(rest)],
+        .flat_map(|rest| match rest.strip_prefix('{') {
+            Some(list) => listed(list.split('}').next().unwrap()),
+            None => vec![path(rest)],
         })
         .filter(|name| !name.is_empty())
         .collect()
@@ -258,8 +91,7 @@ fn found(source: &str) -> BTreeMap<String, BTreeSet<String>> {
         let inside = path.strip_prefix(&source).unwrap();
         let parts: Vec<&str> = inside.iter().map(|part| part.to_str().unwrap()).collect();
         let is_test = path.to_str().unwrap().ends_with("tests.rs") || parts.contains(&"tests");
-        let is_list = matches!(parts.as_slice(), ["lib.rs" | "main.rs"])
-            || matches!(parts.as_slice(), [group, "mod.rs"] if GROUPS.contains(group));
+        let is_list = matches!(parts.as_slice(), ["lib.rs" | "main.rs"]);
         if path.extension().is_some_and(|kind| kind == "rs") && !is_test && !is_list {
             let room = room(parts.into_iter());
             let imports = imports(&std::fs::read_to_string(&path).unwrap());
@@ -271,34 +103,60 @@ fn found(source: &str) -> BTreeMap<String, BTreeSet<String>> {
 
 #[test]
 fn imports_run_one_way() {
-    for rooms in [CORE, COMMAND_LINE] {
-        for (place, (room, imports)) in rooms.iter().enumerate() {
-            let above: Vec<&str> = rooms[..place].iter().map(|(room, _)| *room).collect();
-            assert!(imports.iter().all(|import| above.contains(import)), "{room} imports a module below it");
-        }
+    for (place, (room, imports)) in COMMAND_LINE.iter().enumerate() {
+        let above: Vec<&str> = COMMAND_LINE[..place].iter().map(|(room, _)| *room).collect();
+        assert!(imports.iter().all(|import| above.contains(import)), "{room} imports a module below it");
     }
 }
 
 #[test]
 fn every_module_imports_what_the_table_says_and_nothing_else() {
-    for (source, rooms) in [("core/src", CORE), ("src", COMMAND_LINE)] {
-        let found = found(source);
-        let table: BTreeMap<String, BTreeSet<String>> = rooms
-            .iter()
-            .map(|(room, imports)| {
-                ((*room).to_owned(), imports.iter().map(|name| (*name).to_owned()).collect())
-            })
-            .collect();
-        for (room, imports) in &found {
-            assert_eq!(Some(imports), table.get(room), "{room}");
+    let found = found("src");
+    let table: BTreeMap<String, BTreeSet<String>> = COMMAND_LINE
+        .iter()
+        .map(|(room, imports)| ((*room).to_owned(), imports.iter().map(|name| (*name).to_owned()).collect()))
+        .collect();
+    for (room, imports) in &found {
+        assert_eq!(Some(imports), table.get(room), "{room}");
+    }
+    assert_eq!(found.keys().collect::<Vec<_>>(), table.keys().collect::<Vec<_>>());
+}
+
+#[test]
+fn every_crate_uses_what_the_table_says_and_nothing_else() {
+    for (path, used) in CRATES {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join(path).join("Cargo.toml");
+        let text = std::fs::read_to_string(&manifest).unwrap();
+        let dependencies = text.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+        let found = dependencies.lines().filter_map(|line| line.strip_prefix("teamkeep-"));
+        let found: Vec<&str> = found.map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(&found, used, "{path}");
+    }
+}
+
+#[test]
+fn the_policy_uses_no_crate_for_files_or_processes_and_names_nothing_of_the_system() {
+    let policy = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/policy");
+    let manifest = std::fs::read_to_string(policy.join("Cargo.toml")).unwrap();
+    let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+    let found: Vec<&str> = dependencies.lines().filter_map(|line| line.split(" = ").next()).collect();
+    let outside: Vec<&&str> =
+        found.iter().filter(|name| !name.is_empty() && !name.starts_with(['#', 't'])).collect();
+    assert_eq!(outside, [&"blake3", &"serde", &"serde_json", &"shlex"]);
+    let sources = below(&policy.join("src"));
+    for path in sources.iter().filter(|path| path.extension().is_some_and(|kind| kind == "rs")) {
+        let text = std::fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for word in ["std::fs", "std::env", "std::process", "std::net", "std::io", "SystemTime", "Instant"] {
+            let is_test = path.iter().any(|part| part == "tests");
+            assert!(is_test || !code.contains(word), "{}: {word}", path.display());
         }
-        assert_eq!(found.keys().collect::<Vec<_>>(), table.keys().collect::<Vec<_>>());
     }
 }
 
 #[test]
 fn imports_are_found_however_they_are_spelled() {
-    let text = "//! [`crate::no`]\nuse crate::one::Two;\nuse crate::{three, four::Five};\nuse crate::sys::fs::{self, X};\nuse crate::store::{log, archive::Y};\nlet x = crate::six();\n#[cfg(test)]\nuse crate::no;";
+    let text = "//! [`crate::no`]\nuse crate::one::Two;\nuse crate::{three, four::Five};\nuse crate::seven::{self, X};\nlet x = crate::six();\n#[cfg(test)]\nuse crate::no;";
     let found: Vec<String> = imports(text).into_iter().collect();
-    assert_eq!(found, ["four", "one", "six", "store/archive", "store/log", "sys/fs", "three"]);
+    assert_eq!(found, ["four", "one", "seven", "six", "three"]);
 }

@@ -3,7 +3,7 @@
 use clap::CommandFactory;
 use serde_json::{Value, json};
 use teamkeep::cli::{Cli, GROUPS, MORE};
-use teamkeep_core::error::EXIT_CODES;
+use teamkeep_system::error::EXIT_CODES;
 
 use crate::support::client_files::Lead;
 use crate::support::programs::write_program;

@@ -2,8 +2,8 @@
 
 use clap::{Command, CommandFactory};
 use teamkeep::cli::Cli;
-use teamkeep_core::error::EXIT_CODES;
-use teamkeep_core::sys::env::VARIABLES;
+use teamkeep_system::env::VARIABLES;
+use teamkeep_system::error::EXIT_CODES;
 
 /// The files that users see.
 const FILES: &[(&str, &str)] = &[

@@ -82,9 +82,8 @@ fn a_beginning_that_several_runs_have_asks_for_more_digits_and_counts_those_that
     let (code, result) = error(&sandbox, &["log", &SESSION[..6]]);
     let library = sandbox.library();
     let shown = library.runs.iter().rev().take(3);
-    let shown = shown.map(|run| {
-        format!("{} (parser-team, {})", run.run, teamkeep_core::sys::clock::moment(run.started_at))
-    });
+    let shown = shown
+        .map(|run| format!("{} (parser-team, {})", run.run, teamkeep_model::time::moment(run.started_at)));
     let shown = shown.collect::<Vec<_>>().join(", ");
     let wanted = format!("error: \"1353b3\" matches 5 runs\nhint: give more digits: {shown} and 2 more\n");
     assert_eq!((code, result), (Some(1), wanted));

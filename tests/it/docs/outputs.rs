@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 use crate::support::sandbox::{Sandbox, below};
 use crate::support::terminal;
@@ -33,7 +33,7 @@ impl Demo {
         sandbox.told(&["demo", "--keep", sandbox.keep("").to_str().unwrap()]);
         let runs: Value = serde_json::from_str(&sandbox.told(&["list", "--json"])).unwrap();
         let ends = runs.as_array().unwrap().iter().filter_map(|run| run["ended_at"].as_str());
-        let now = clock::parse(ends.max().unwrap()).unwrap() + chrono::TimeDelta::hours(2);
+        let now = time::parse(ends.max().unwrap()).unwrap() + chrono::TimeDelta::hours(2);
         let project = runs[0]["project"].as_str().map(str::to_owned);
         Demo { sandbox, project, now: now.to_string() }
     }

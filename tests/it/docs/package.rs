@@ -7,7 +7,16 @@ use std::process::Command;
 use crate::support::sandbox::below;
 
 /// The crates of the workspace, with their directories.
-const CRATES: [(&str, &str); 3] = [("teamkeep", ""), ("teamkeep-core", "core"), ("teamkeep-ship", "ship")];
+const CRATES: [(&str, &str); 8] = [
+    ("teamkeep", ""),
+    ("teamkeep-model", "crates/model"),
+    ("teamkeep-system", "crates/system"),
+    ("teamkeep-config", "crates/config"),
+    ("teamkeep-store", "crates/store"),
+    ("teamkeep-policy", "crates/policy"),
+    ("teamkeep-hook", "crates/hook"),
+    ("teamkeep-ship", "ship"),
+];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use teamkeep::timeline::Kind;
-use teamkeep_core::config::Config;
-use teamkeep_core::config::keys::KEYS;
-use teamkeep_core::store::archive::EndedBy;
+use teamkeep_config::Config;
+use teamkeep_config::keys::KEYS;
+use teamkeep_store::archive::EndedBy;
 
 use crate::history::traces::{V328, play_again};
 use crate::support::reenact::Trace;
@@ -230,7 +230,7 @@ fn the_page_about_the_store_describes_each_file_once() {
         let own: Vec<_> = rows.iter().filter(|row| is_described(path, row)).collect();
         assert_eq!(own.len(), 1, "{path}: {own:?}");
     }
-    let parts = teamkeep_core::sys::paths::PARTS;
+    let parts = teamkeep_system::paths::PARTS;
     for part in parts {
         assert!(rows.iter().any(|row| row.split('/').next() == Some(part.trim_end_matches('/'))), "{part}");
     }

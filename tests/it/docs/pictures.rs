@@ -6,7 +6,7 @@ use std::path::Path;
 use anstyle::RgbColor;
 use anstyle_svg::{Palette, Term};
 use serde_json::Value;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time::{self, Timestamp};
 
 use crate::support::reenact::Trace;
 use crate::support::sandbox::{START, Sandbox};
@@ -144,7 +144,7 @@ fn began(text: &str) -> &'static str {
     let mut files = first["write"].as_object().unwrap().iter();
     let config = files.find(|(path, _)| path.ends_with("/config.json")).unwrap().1.as_str().unwrap();
     let config: Value = serde_json::from_str(config).unwrap();
-    let began = clock::Timestamp::from_millis(config["createdAt"].as_i64().unwrap()).unwrap();
+    let began = Timestamp::from_millis(config["createdAt"].as_i64().unwrap()).unwrap();
     began.to_string().leak()
 }
 
@@ -174,8 +174,8 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
         let step = unled(serde_json::from_str(line).unwrap());
         let trace = Trace { steps: vec![step], truth: Value::Null, began };
         let (payload, result) = trace.answers(&sandbox).remove(0);
-        let at = clock::parse(&trace.at(&trace.steps[0])).unwrap();
-        sandbox.set_clock((at - clock::parse(START).unwrap()).num_milliseconds() + 2_000);
+        let at = time::parse(&trace.at(&trace.steps[0])).unwrap();
+        sandbox.set_clock((at - time::parse(START).unwrap()).num_milliseconds() + 2_000);
         if result.code == Some(2) && screens.is_empty() {
             let input = &payload["tool_input"];
             let call = format!(

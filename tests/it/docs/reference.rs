@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use teamkeep_core::config::keys::{KEYS, Key, Kind, Project};
-use teamkeep_core::config::schema;
-use teamkeep_core::config::{Code, Severity};
-use teamkeep_core::error::EXIT_CODES;
-use teamkeep_core::sys::env::VARIABLES;
+use teamkeep_config::keys::{KEYS, Key, Kind, Project};
+use teamkeep_config::schema;
+use teamkeep_config::{Code, Severity};
+use teamkeep_system::env::VARIABLES;
+use teamkeep_system::error::EXIT_CODES;
 
 use super::commands_reference;
 

@@ -182,7 +182,7 @@ fn real_packages() -> Option<Release> {
     }
     let release = Release::new();
     let manifests = format!(
-        "cp -r --parents Cargo.lock src core/src ship/src ship/tests benches core/Cargo.toml core/LICENSE ship/Cargo.toml ship/benches \
+        "cp -r --parents Cargo.lock src crates ship/src ship/tests benches ship/Cargo.toml ship/benches \
          ship/LICENSE ship/README.md tests/it/main.rs tests/live/main.rs {0} && cd {0} && git add . && \
          git -c user.name=a -c user.email=a@example.com commit -qm b",
         release.at("clone").display()

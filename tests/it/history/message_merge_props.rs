@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use teamkeep::timeline::{Kind, RunCatalog, merge};
-use teamkeep_core::client::payload::Input;
-use teamkeep_core::config::Config;
-use teamkeep_core::hook::{BackgroundMode, CalledBy, Recorder};
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_config::Config;
+use teamkeep_hook::{BackgroundMode, CalledBy, Recorder};
+use teamkeep_model::payload::Input;
+use teamkeep_system::env::Env;
+use teamkeep_system::paths::Paths;
 
 use crate::hook::properties::{pinned, time};
 
@@ -186,7 +186,7 @@ fn play(messages: &[Sent]) -> Vec<(String, String, String, bool)> {
         }
     }
     let recorder = scene.recorder(0);
-    let library = RunCatalog::open(recorder.archive(), teamkeep_core::store::log::Logs::of(&recorder.paths));
+    let library = RunCatalog::open(recorder.archive(), teamkeep_store::log::Logs::of(&recorder.paths));
     let opened = library.open_runs(&[library.find(TEAM).unwrap()]).unwrap();
     let timeline = merge(&opened.runs[0]);
     assert!(timeline.entries.is_sorted_by_key(|entry| entry.at));

@@ -9,7 +9,7 @@ use teamkeep::timeline::state;
 
 use crate::support::reenact::{Files, Trace, local};
 use crate::support::sandbox::Sandbox;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 pub const V47: (&str, &str) = ("v47-inprocess", "2026-11-20T04:37:57.500Z");
 pub const V177: (&str, &str) = ("v177-inprocess", "2026-11-20T04:39:22.700Z");
@@ -309,7 +309,7 @@ fn check_moments(run: (&str, &'static str)) {
     let library = sandbox.library();
     let opened = library.open_runs(&[library.find("latest").unwrap()]).unwrap();
     for moment in &moments {
-        let shown = state(&library.archive, &opened.runs[0], clock::parse(&moment.at));
+        let shown = state(&library.archive, &opened.runs[0], time::parse(&moment.at));
         let shown = serde_json::to_value(shown).unwrap();
         let (config, tasks, inboxes) = on_disk(&moment.files);
         let at = &moment.at;
@@ -325,7 +325,7 @@ fn check_moments(run: (&str, &'static str)) {
     let middle = &moments[moments.len() / 2].at;
     let shown = sandbox.show(&["latest", "--at", middle]);
     let expected =
-        serde_json::to_value(state(&library.archive, &opened.runs[0], clock::parse(middle))).unwrap();
+        serde_json::to_value(state(&library.archive, &opened.runs[0], time::parse(middle))).unwrap();
     assert_eq!(shown, expected, "the command says the same");
 }
 

@@ -1,8 +1,8 @@
 //! What is kept of files that are torn, vanish, or outlive the client's own copy.
 
 use serde_json::{Value, json};
-use teamkeep_core::store::archive::Snapshot;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
+use teamkeep_store::archive::Snapshot;
 
 use crate::support::client_files::{Lead, only};
 use crate::support::sandbox::Sandbox;
@@ -66,7 +66,7 @@ fn check_torn(path: &str) -> (Sandbox, Value) {
 
     let library = sandbox.library();
     let run = &library.find("latest").unwrap().run;
-    let held = library.archive.journal(run).at(clock::parse(&torn).unwrap());
+    let held = library.archive.journal(run).at(time::parse(&torn).unwrap());
     let kept = library.archive.content(run, held[path].object.as_deref().unwrap()).unwrap();
     assert_eq!(String::from_utf8(kept).unwrap(), whole[..whole.len() / 2], "torn as it was");
     (sandbox, seen)
@@ -155,7 +155,7 @@ fn an_older_snapshot_written_without_the_lock_does_not_replace_a_newer_one() {
     lead.task("1", "completed", Some("alice"));
     lead.hook("Stop", json!({}));
     // Somebody who saw the first state gave up on the lock, and wrote it later and with a later time.
-    let late = Snapshot { at: clock::parse("2026-02-03T04:05:16.000Z").unwrap(), team_dir: None, ..first };
+    let late = Snapshot { at: time::parse("2026-02-03T04:05:16.000Z").unwrap(), team_dir: None, ..first };
     let run = sandbox.library().find("latest").unwrap().run.clone();
     let line = serde_json::to_string(&late).unwrap() + "\n";
     std::fs::write(sandbox.keep(&format!("runs/{run}/snapshots-late.jsonl")), line).unwrap();

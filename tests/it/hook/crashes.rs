@@ -50,7 +50,7 @@ fn an_end_that_could_not_be_recorded_is_recorded_by_a_later_call() {
     lead.roster(1_000, &["alice"]);
     lead.start("startup");
     let path = sandbox.keep("locks/team-session-aaaaaaaa");
-    let held = teamkeep_core::sys::fs::lock(&path, Duration::from_secs(60)).unwrap();
+    let held = teamkeep_system::fs::lock(&path, Duration::from_secs(60)).unwrap();
     assert!(held.is_some());
     lead.end("other");
     let ended = sandbox.last();

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use teamkeep_core::store::archive::EndedBy;
+use teamkeep_store::archive::EndedBy;
 
 use crate::store::run_sandbox::ended_process;
 use crate::support::client_files::Lead;
@@ -139,7 +139,7 @@ fn a_session_that_found_its_run_locked_joins_it_at_the_next_call() {
     sandbox.configure("[log]\nlock-patience = \"20ms\"\n");
     let lead = team(&sandbox);
     let path = sandbox.keep("locks/team-session-aaaaaaaa");
-    let held = teamkeep_core::sys::fs::lock(&path, Duration::from_secs(60)).unwrap();
+    let held = teamkeep_system::fs::lock(&path, Duration::from_secs(60)).unwrap();
     assert!(held.is_some());
     lead.start("startup");
     drop(held);

@@ -6,18 +6,20 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use teamkeep_core::client::payload::{Input, parse};
-use teamkeep_core::model::Severity;
-use teamkeep_core::model::event::{Actor, Event, Id, Recorded, SafeName};
-use teamkeep_core::store::archive::{Archive, CaptureRequest, CaptureScope};
-use teamkeep_core::sys::clock::{self, Clock, Timestamp};
+use teamkeep_model::Severity;
+use teamkeep_model::event::{Actor, Event, Id, Recorded, SafeName};
+use teamkeep_model::payload::{Input, parse};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::archive::{Archive, CaptureRequest, CaptureScope};
+use teamkeep_system::clock::Clock;
 
 fn config(cases: u32) -> ProptestConfig {
     ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
 }
 
 pub fn time(millis: i64) -> Timestamp {
-    clock::parse("2026-02-03T04:05:06Z").unwrap() + chrono::TimeDelta::milliseconds(millis)
+    time::parse("2026-02-03T04:05:06Z").unwrap() + chrono::TimeDelta::milliseconds(millis)
 }
 
 /// Any JSON, as a client might spell it.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use teamkeep_core::store::archive::EndedBy;
+use teamkeep_store::archive::EndedBy;
 
 use crate::store::run_sandbox::ended_process;
 use crate::support::client_files::Lead;

@@ -100,7 +100,7 @@ fn files_left_by_a_team_do_not_belong_to_the_next_team_of_its_name() {
     delete(&lead, spelled);
     Lead::named(&sandbox, TWO, "other").start("startup");
     assert_eq!(sandbox.teams().len(), 1, "inboxes that are left are no team");
-    let now = teamkeep_core::sys::clock::parse(&sandbox.last()).unwrap().millis();
+    let now = teamkeep_model::time::parse(&sandbox.last()).unwrap().millis();
     make(&lead, spelled, now);
     tell(&lead, spelled.2, "t2", "hello again", &mut mail);
     assert_eq!(sandbox.teams().len(), 2);

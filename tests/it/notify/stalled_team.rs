@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use teamkeep_core::sys::fs::is_locked;
+use teamkeep_system::fs::is_locked;
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::Sandbox;

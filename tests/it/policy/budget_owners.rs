@@ -4,7 +4,8 @@ use std::fs;
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
 
 use super::gate_sandbox::{SESSION, TEAM, busy};
 use crate::report::contents::thinks;
@@ -55,7 +56,7 @@ fn updates(sandbox: &Sandbox, status: &str) {
 
 /// Half a second after the last call.
 fn now(sandbox: &Sandbox) -> Timestamp {
-    clock::parse(&sandbox.last()).unwrap() + TimeDelta::milliseconds(500)
+    time::parse(&sandbox.last()).unwrap() + TimeDelta::milliseconds(500)
 }
 
 /// A message of the model now, in the transcript of this agent or of the session.

@@ -52,7 +52,7 @@ fn init_replaces_a_file_only_with_force() {
     assert_eq!(kept, "[policy]\nmax-blocks = 1\n");
     home.ok("config init --force");
     let written = std::fs::read_to_string(home.at(".config/teamkeep/teamkeep.toml")).unwrap();
-    assert_eq!(written, teamkeep_core::config::TEMPLATE);
+    assert_eq!(written, teamkeep_config::TEMPLATE);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use teamkeep_core::config::{Config, Mode, Rule, TEMPLATE};
+use teamkeep_config::{Config, Mode, Rule, TEMPLATE};
 
 use crate::support::install_home::Home;
 use crate::support::sandbox::{CommandResult, below, feed};

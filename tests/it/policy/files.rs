@@ -4,11 +4,11 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use serde_json::Value;
-use teamkeep_core::client::payload::{JUDGED, KNOWN};
-use teamkeep_core::client::response::Answer;
-use teamkeep_core::config::check::check;
-use teamkeep_core::config::source::Source;
-use teamkeep_core::config::{Code, Config, OnError, layers};
+use teamkeep_config::check::check;
+use teamkeep_config::source::Source;
+use teamkeep_config::{Code, Config, OnError, layers};
+use teamkeep_hook::response::Answer;
+use teamkeep_model::payload::{JUDGED, KNOWN};
 
 use super::policy_dirs::{Place, codes, found};
 

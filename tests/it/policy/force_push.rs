@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use teamkeep_core::config::pattern::regex_of;
-use teamkeep_core::config::{BoundedRegex, Config};
+use teamkeep_config::pattern::regex_of;
+use teamkeep_config::{BoundedRegex, Config};
 
 /// The rule as in the documentation.
 const RULE: &str = include_str!("../../rules/no-force-push.toml");

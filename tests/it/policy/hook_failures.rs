@@ -106,7 +106,7 @@ fn a_damaged_content_of_an_existing_file_hides_no_work() {
     let sandbox = busy("[policy]\nmax-blocks = 100\n");
     sandbox.feed("stop", br#"{"hook_event_name":"Stop"}"#, &[]);
     let task = std::fs::read(sandbox.client(&format!("tasks/{TEAM}/2.json"))).unwrap();
-    let hash = teamkeep_core::store::archive::hash(&task);
+    let hash = teamkeep_store::archive::hash(&task);
     for damage in [ContentDamage::Changed, ContentDamage::Lost] {
         sandbox.damage_content(&hash, damage);
         assert_eq!(sandbox.feed("pre-tool-use", shutdown("").as_bytes(), &[]).code, Some(2));

@@ -1,6 +1,6 @@
 //! What a user's policy file and a project's mean together: a project tightens, and never loosens.
 
-use teamkeep_core::config::{Config, Layer, Mode, OnError, Origin};
+use teamkeep_config::{Config, Layer, Mode, OnError, Origin};
 
 use super::policy_dirs::{Place, codes};
 

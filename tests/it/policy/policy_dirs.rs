@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use teamkeep_core::config::check::check;
-use teamkeep_core::config::project::Trust;
-use teamkeep_core::config::source::Source;
-use teamkeep_core::config::{Effective, Files, layers};
+use teamkeep_config::check::check;
+use teamkeep_config::project::Trust;
+use teamkeep_config::source::Source;
+use teamkeep_config::{Effective, Files, layers};
 use tempfile::TempDir;
 
 /// A user's file and a project with one.

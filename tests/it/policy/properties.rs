@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use proptest::prelude::*;
-use teamkeep_core::config::Config;
-use teamkeep_core::config::check::check;
-use teamkeep_core::config::source::Source;
+use teamkeep_config::Config;
+use teamkeep_config::check::check;
+use teamkeep_config::source::Source;
 
 use super::policy_dirs::Place;
 

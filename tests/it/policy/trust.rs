@@ -3,8 +3,8 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use teamkeep_core::config::project::{Trust, name_of};
-use teamkeep_core::config::{Effective, Mode, TrustState, layers};
+use teamkeep_config::project::{Trust, name_of};
+use teamkeep_config::{Effective, Mode, TrustState, layers};
 
 use super::policy_dirs::{Place, codes, found};
 

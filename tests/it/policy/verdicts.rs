@@ -1,9 +1,9 @@
 //! Verdicts on record, told beside what happened.
 
 use serde_json::{Value, json};
-use teamkeep_core::enforcement::line;
-use teamkeep_core::model::event::{Event, Id, Recorded};
-use teamkeep_core::policy::{Decision, Verdict};
+use teamkeep_model::event::{Event, Id, Recorded};
+use teamkeep_policy::line;
+use teamkeep_policy::{Decision, Verdict};
 
 use super::recorded_cases::{BEGAN, test};
 use crate::support::reenact::Trace;
@@ -90,7 +90,7 @@ fn record(sandbox: &Sandbox, event: &Recorded, verdict: &Verdict) {
         payload: &event.payload,
     };
     let line = line(verdict, &id, &judged).unwrap();
-    let how = teamkeep_core::store::log::Appending {
+    let how = teamkeep_store::log::Appending {
         segment_size: 1 << 20,
         patience: std::time::Duration::from_secs(60),
         durable: false,

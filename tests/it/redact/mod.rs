@@ -9,7 +9,7 @@ mod properties;
 use std::fmt::Write;
 
 use teamkeep::redact::Redactor;
-use teamkeep_core::config::Privacy;
+use teamkeep_config::Privacy;
 
 const SECRETS: &str = include_str!("secrets.txt");
 const SECRETS_UNSEEN: &str = include_str!("secrets-unseen.txt");

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 use teamkeep::redact::Redactor;
-use teamkeep_core::config::Privacy;
+use teamkeep_config::Privacy;
 
 const PARTS: &[&str] = &[
     "password",

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 use teamkeep::timeline::state;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 use crate::history::traces::{ALL, play};
 use crate::support::browser::Browser;
@@ -29,7 +29,7 @@ fn board_equals_show_at_any_time_of_every_recorded_run() {
         let path = told.sandbox.home().join("moments.html");
         told.sandbox.told(&["report", "--format", "html", "-o", path.to_str().unwrap()]);
         let overview: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
-        let start = clock::parse(overview["overview"]["started_at"].as_str().unwrap()).unwrap();
+        let start = time::parse(overview["overview"]["started_at"].as_str().unwrap()).unwrap();
         let duration = overview["overview"]["duration_ms"].as_u64().unwrap();
         // A linear congruential generator: the same times in each test run.
         let mut random = 20_261_123_u64;

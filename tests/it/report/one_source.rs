@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 use super::incident_kinds::Team;
 use crate::history::traces::{ALL, GC, PANES, V328, play};
@@ -144,7 +144,7 @@ fn crash_that_only_the_transcript_dates_is_an_alert() {
     // Its last sign of life comes a moment after its last hook call.
     let path = team.sandbox.client(&team.lead().transcript());
     let known = std::fs::read_to_string(&path).unwrap_or_default();
-    let late = clock::parse(&team.sandbox.last()).unwrap() + chrono::TimeDelta::milliseconds(94);
+    let late = time::parse(&team.sandbox.last()).unwrap() + chrono::TimeDelta::milliseconds(94);
     let call = json!({"type": "tool_use", "id": "toolu_9", "name": "Read", "input": {}});
     let record = json!({"type": "assistant", "uuid": "late", "timestamp": late.to_string(),
         "message": {"role": "assistant", "id": "msg_9", "model": "claude-opus-4-5-20251101", "content": [call],

@@ -5,8 +5,8 @@ use serde_json::json;
 use teamkeep::report::RunSummary;
 use teamkeep::timeline::merge;
 use teamkeep::view::{self, LogView};
-use teamkeep_core::config::Config;
-use teamkeep_core::sys::clock;
+use teamkeep_config::Config;
+use teamkeep_model::time;
 use unicode_width::UnicodeWidthStr;
 
 use crate::support::client_files::Lead;
@@ -65,7 +65,7 @@ fn runs(columns: Option<usize>) -> String {
 fn listed(sandbox: &Sandbox, columns: Option<usize>) -> String {
     let library = sandbox.library();
     let opened = library.open_runs(&library.runs.iter().collect::<Vec<_>>()).unwrap();
-    let now = clock::parse(START).unwrap() + chrono::TimeDelta::hours(2);
+    let now = time::parse(START).unwrap() + chrono::TimeDelta::hours(2);
     let row = |data| RunSummary::of(data, &merge(data), &Config::default(), now);
     let rows: Vec<RunSummary> = opened.runs.iter().map(row).collect();
     strip_str(&view::runs(&rows, &library.ids(), rows.len() + 4, now, columns).to_terminal(columns))

@@ -1,7 +1,7 @@
 //! Times for people are in the local time zone; files and JSON are in UTC.
 
 use serde_json::json;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{CommandResult, START, Sandbox};
@@ -13,10 +13,10 @@ const BERLIN: &str = "CET-1CEST,M3.5.0,M10.5.0/3";
 /// A run of three calls, of which the first is at this time.
 fn sandbox(first: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    let since = clock::parse(first).unwrap() - clock::parse(START).unwrap();
+    let since = time::parse(first).unwrap() - time::parse(START).unwrap();
     sandbox.set_clock(since.num_milliseconds());
     let lead = Lead::of(&sandbox, SESSION);
-    lead.roster(clock::parse(first).unwrap().millis(), &["alice"]);
+    lead.roster(time::parse(first).unwrap().millis(), &["alice"]);
     lead.start("startup");
     lead.hook("Stop", json!({}));
     lead.erase();

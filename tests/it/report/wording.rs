@@ -7,7 +7,7 @@ use teamkeep::view::report;
 use super::html::{at, column, empty, letter, show, task};
 use crate::history::traces::{V177, V328, play};
 use crate::support::browser::Browser;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 const LEFT: &str = "\u{e012}";
 
@@ -182,6 +182,6 @@ fn page_and_terminal_write_a_duration_alike() {
     let rows =
         "[...document.querySelectorAll('tr')].filter((row) => /^a[0-9]+$/.test(row.cells[0].textContent))";
     let shown = browser.run(&format!("return {rows}.map((row) => row.cells[2].textContent)"));
-    let expected: Vec<String> = durations.iter().map(|millis| clock::duration(*millis)).collect();
+    let expected: Vec<String> = durations.iter().map(|millis| time::duration(*millis)).collect();
     assert_eq!(shown, json!(expected));
 }

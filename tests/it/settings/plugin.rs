@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 use teamkeep::settings::version::{Version, since};
-use teamkeep_core::client::payload::Kind;
+use teamkeep_model::payload::Kind;
 use tempfile::TempDir;
 
 use crate::support::client_files::Lead;

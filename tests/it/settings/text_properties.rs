@@ -7,7 +7,7 @@ use teamkeep::settings::document::{Document, lenient_data};
 use teamkeep::settings::hook_command::{self, Entry};
 use teamkeep::settings::needs::Needs;
 use teamkeep::settings::plan;
-use teamkeep_core::client::command::HookProgram;
+use teamkeep_system::command::HookProgram;
 
 /// Writes a settings text by the choices that a row of random bytes makes.
 pub struct Writer {

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_core::model::event::SafeName;
-use teamkeep_core::store::log::{EventLog, Range, Reader, SegmentName};
+use teamkeep_model::event::SafeName;
+use teamkeep_store::log::{EventLog, Range, Reader, SegmentName};
 
 use crate::support::sandbox::{Sandbox, feed};
 

@@ -4,8 +4,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_core::store::shipping::Last;
-use teamkeep_core::sys::clock::parse;
+use teamkeep_model::time::parse;
+use teamkeep_store::shipping::Last;
 
 use super::ship_sandbox::{SHIP, ShipSandbox};
 use crate::support::sandbox::START;

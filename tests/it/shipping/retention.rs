@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
-use teamkeep_core::store::log::{Segment, SegmentName};
-use teamkeep_core::store::shipping::{Shipped, ShippingState};
+use teamkeep_store::log::{Segment, SegmentName};
+use teamkeep_store::shipping::{Shipped, ShippingState};
 
 use super::ship_sandbox::{SESSION, SHIP, ShipSandbox};
 use crate::support::client_files::Lead;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use teamkeep_core::config::{Config, Ship};
-use teamkeep_core::store::shipping::{Destination, Shipping};
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_config::{Config, Ship};
+use teamkeep_store::shipping::{Destination, Shipping};
+use teamkeep_system::paths::Paths;
 
 use crate::support::programs::copy_programs;
 use crate::support::sandbox::{CommandResult, Sandbox, feed, kebab};

@@ -9,7 +9,7 @@ use super::bundle_sandbox::{export, import};
 use super::prune::{is_whole, quick};
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{Sandbox, below, feed};
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const TEAM: &str = "parser-team";
@@ -54,7 +54,7 @@ fn every_state_is_there(sandbox: &Sandbox, states: &[(String, String)]) {
     let library = sandbox.library();
     let journal = library.archive.journal(&library.find(TEAM).unwrap().run);
     for (at, text) in states {
-        let held = journal.at(clock::parse(at).unwrap());
+        let held = journal.at(time::parse(at).unwrap());
         let bytes = library.archive.content(&journal.run, held[INBOX].object.as_deref().unwrap()).unwrap();
         assert!(bytes == text.as_bytes(), "{at}");
     }
@@ -275,7 +275,7 @@ fn a_full_disk_and_a_held_lock_lose_nothing() {
     every_state_is_there(&sandbox, &states);
     states.extend(grow(&lead, 5..7));
     let held =
-        teamkeep_core::sys::fs::lock(&sandbox.keep(&format!("locks/team-{TEAM}")), Duration::from_secs(60));
+        teamkeep_system::fs::lock(&sandbox.keep(&format!("locks/team-{TEAM}")), Duration::from_secs(60));
     states.extend(grow(&lead, 7..9));
     drop(held);
     states.extend(grow(&lead, 9..11));

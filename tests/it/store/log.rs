@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use teamkeep_core::model::event::SafeName;
-use teamkeep_core::store::log::{Appending, EventLog, Logs, Range, ReadErrors, Reader};
-use teamkeep_core::sys::clock;
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_model::event::SafeName;
+use teamkeep_model::time;
+use teamkeep_store::log::{Appending, EventLog, Logs, Range, ReadErrors, Reader};
+use teamkeep_system::env::Env;
+use teamkeep_system::paths::Paths;
 
 const AT: &str = "2026-02-03T04:05:06.789Z";
 /// What tells the child to append: the directory, its name, how many lines, how many bytes each.
@@ -24,9 +24,9 @@ fn session_log(home: &Path) -> EventLog {
     Logs::of(&Paths::find(&env)).session(SafeName::new(SESSION).as_ref())
 }
 
-fn write(log: &EventLog, at: &str, line: &str) -> teamkeep_core::error::Result<()> {
+fn write(log: &EventLog, at: &str, line: &str) -> teamkeep_system::error::Result<()> {
     let how = Appending { segment_size: 4 << 20, patience: Duration::from_secs(300), durable: false };
-    log.append(line.as_bytes(), clock::parse(at).unwrap(), how).map(drop)
+    log.append(line.as_bytes(), time::parse(at).unwrap(), how).map(drop)
 }
 
 fn record(at: &str, id: &str, event: &str, actor: &str, payload: &str) -> String {

@@ -21,7 +21,7 @@ fn everything(sandbox: &Sandbox) -> String {
 }
 
 fn stand_in(text: &str) -> String {
-    teamkeep_core::store::metadata_only::digest_placeholder(text.as_bytes())
+    teamkeep_store::metadata_only::digest_placeholder(text.as_bytes())
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_core::store::log::Appending;
+use teamkeep_store::log::Appending;
 
 use super::run_sandbox::{Client, led};
 use crate::support::client_files::Lead;
@@ -336,7 +336,7 @@ fn a_call_that_is_late_for_a_pruned_run_brings_no_run_back() {
     std::fs::create_dir_all(log.dir()).unwrap();
     let line = br#"{"v":1,"at":"2026-02-03T04:05:06.000Z","id":"01kggtstag400m0psfjexqaba8","event":"Stop","session":"s","payload":{}}"#;
     let how = Appending { segment_size: 4_096, patience: Duration::from_secs(60), durable: false };
-    log.append(line, teamkeep_core::sys::clock::parse("2026-02-03T04:05:06Z").unwrap(), how).unwrap();
+    log.append(line, teamkeep_model::time::parse("2026-02-03T04:05:06Z").unwrap(), how).unwrap();
     assert!(sandbox.teams().is_empty());
     sandbox.told(&["verify"]);
     std::fs::File::open(log.dir()).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde_json::json;
-use teamkeep_core::store::chain::ChainHash;
-use teamkeep_core::store::log::{Appending, EventLog, Mark, Sealed, SegmentName};
-use teamkeep_core::sys::{clock, fs};
+use teamkeep_model::time;
+use teamkeep_store::chain::ChainHash;
+use teamkeep_store::log::{Appending, EventLog, Mark, Sealed, SegmentName};
+use teamkeep_system::fs;
 
 use super::retention::{ROOMY, act, end};
 use crate::support::client_files::Lead;
@@ -198,7 +199,7 @@ pub fn resealed(scene: &Scene, change: impl FnOnce(&mut Vec<String>)) {
     for line in lines {
         let event: serde_json::Value = serde_json::from_str(&line).unwrap();
         let (body, _) = line.rsplit_once(",\"chain\":\"").unwrap();
-        let at = clock::parse(event["at"].as_str().unwrap()).unwrap();
+        let at = time::parse(event["at"].as_str().unwrap()).unwrap();
         log.append(format!("{body}}}").as_bytes(), at, how).unwrap();
     }
 }

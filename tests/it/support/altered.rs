@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::reenact::Trace;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
 
 /// The name of a recorded run, and when it began.
 pub type Run = (&'static str, &'static str);
@@ -11,7 +12,7 @@ pub type Run = (&'static str, &'static str);
 /// A recorded run that took this many times as long. All times in it are stretched, from its first hook call.
 pub fn slowed((name, began): Run, times: i64) -> Trace {
     let mut trace = Trace::read(name, began);
-    let start = clock::parse(began).unwrap();
+    let start = time::parse(began).unwrap();
     for step in &mut trace.steps {
         step["at_ms"] = json!(step["at_ms"].as_i64().unwrap() * times);
         for key in ["write", "append", "payload"] {
@@ -34,7 +35,7 @@ fn stretched(text: &str, start: Timestamp, times: i64) -> String {
     while let Some(first) = rest.chars().next() {
         let rfc = rest.get(..RFC).filter(|word| word.starts_with("2026-") && word.ends_with('Z'));
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-        let (taken, new) = if let Some(time) = rfc.and_then(clock::parse) {
+        let (taken, new) = if let Some(time) = rfc.and_then(time::parse) {
             (RFC, Timestamp::from_millis(stretch(time.millis())).unwrap().to_string())
         } else if digits == MILLIS && rest.starts_with("1795") {
             (MILLIS, stretch(rest[..MILLIS].parse().unwrap()).to_string())

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use teamkeep_core::store::archive::ContentWriter;
-use teamkeep_core::sys::clock::{self, Timestamp};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_store::archive::ContentWriter;
 
 pub const TEAMMATES: [&str; 12] =
     ["mobile", "web", "api", "infra", "data", "auth", "docs", "search", "billing", "mail", "qa", "ops"];
@@ -73,7 +74,7 @@ impl BigRun {
 
     /// The same with this number of messages in the same time.
     pub fn with_messages(store: &Path, client: &Path, course: Course, messages: usize) -> BigRun {
-        let start = clock::parse(START).unwrap();
+        let start = time::parse(START).unwrap();
         let mut run = BigRun {
             store: store.to_owned(),
             client: client.to_owned(),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use serde_json::{Map, Value};
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 use super::sandbox::{CommandResult, Sandbox, kebab};
 
@@ -46,7 +46,7 @@ impl Trace {
     /// When a step was.
     pub fn at(&self, step: &Value) -> String {
         let since = chrono::TimeDelta::milliseconds(step["at_ms"].as_i64().unwrap());
-        (clock::parse(self.began).unwrap() + since).to_string()
+        (time::parse(self.began).unwrap() + since).to_string()
     }
 
     /// Plays it on this stage with up to `jobs` hooks at once, and gives what lay on disk at each step.

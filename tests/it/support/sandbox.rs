@@ -8,11 +8,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
 use teamkeep::timeline::RunCatalog;
-use teamkeep_core::store::archive::Archive;
-use teamkeep_core::store::log::{EventLog, Logs, Segment};
-use teamkeep_core::sys::clock;
-use teamkeep_core::sys::env::Env;
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_model::time;
+use teamkeep_store::archive::Archive;
+use teamkeep_store::log::{EventLog, Logs, Segment};
+use teamkeep_system::env::Env;
+use teamkeep_system::paths::Paths;
 use tempfile::TempDir;
 
 /// When the first call of a stage is made.
@@ -127,7 +127,7 @@ impl Sandbox {
     }
 
     fn time(&self, millis: i64) -> String {
-        (clock::parse(START).unwrap() + chrono::TimeDelta::milliseconds(millis)).to_string()
+        (time::parse(START).unwrap() + chrono::TimeDelta::milliseconds(millis)).to_string()
     }
 
     /// When the last call was made.
@@ -377,7 +377,7 @@ pub fn kebab(name: &str) -> String {
 
 /// JSON, one value a line: read as the program reads it, for a record may hold a number that no float holds.
 pub fn lines(text: &str) -> Vec<Value> {
-    text.lines().map(|line| teamkeep_core::client::json::parse_lossy(line.as_bytes()).unwrap()).collect()
+    text.lines().map(|line| teamkeep_model::json::parse_lossy(line.as_bytes()).unwrap()).collect()
 }
 
 /// Every file and directory below a path.

@@ -9,9 +9,10 @@ use chrono::TimeDelta;
 use serde_json::{Value, json};
 use teamkeep::status::{Observed, Surroundings};
 use teamkeep::watch::{Key, Lists, Moment, Outcome, Recording, WatchState, screen};
-use teamkeep_core::config::Config;
-use teamkeep_core::sys::clock::{self, Timestamp};
-use teamkeep_core::sys::paths::Paths;
+use teamkeep_config::Config;
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+use teamkeep_system::paths::Paths;
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{START, Sandbox};
@@ -25,7 +26,7 @@ pub fn by(name: &str) -> Value {
 
 /// So many minutes after the start.
 pub fn after(minutes: i64) -> Timestamp {
-    clock::parse(START).unwrap() + TimeDelta::minutes(minutes)
+    time::parse(START).unwrap() + TimeDelta::minutes(minutes)
 }
 
 /// A task with its dependencies.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
-use teamkeep_core::client::team::{Spent, Terms, Tokens};
-use teamkeep_core::spending::{MessageCost, PriceList};
-use teamkeep_core::sys::clock;
+use teamkeep_model::team::{Spent, Terms, Tokens};
+use teamkeep_model::time;
+use teamkeep_policy::spending::{MessageCost, PriceList};
 
 use super::super::ledger::Usage;
 use super::super::play::Played;
@@ -53,7 +53,7 @@ pub fn differences(scenario: &Scenario, played: &Played, record: &Record) -> Vec
 fn own_count(scenario: &Scenario, played: &Played, record: &Record, sums: &Sums) -> Option<String> {
     let is_in_panes = scenario.topology == Topology::Panes;
     let counted = sums.get(if is_in_panes { "agent team-lead" } else { "run" })?;
-    let time = |value: &Value| value.as_str().and_then(clock::parse).map(|at| at.millis());
+    let time = |value: &Value| value.as_str().and_then(time::parse).map(|at| at.millis());
     let (start, end) = (time(&record.run["started_at"])?, time(&last_event(record)?["at"])?);
     let written = played.home.transcripts();
     let mut prices = PriceList::of(&[]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
 use serde_json::Value;
-use teamkeep_core::sys::clock;
+use teamkeep_model::time;
 
 use super::super::ending::Ending;
 use super::super::ledger::Usage;
@@ -96,7 +96,7 @@ fn sent(scenario: &Scenario, usages: &[Usage], played: &Played, record: &Record)
         // The only other agent of a run without a team is a subagent, named after its type.
         (_, false) => "general-purpose".to_owned(),
     };
-    let time = |key: &str| record.run[key].as_str().and_then(clock::parse).map(|at| at.millis());
+    let time = |key: &str| record.run[key].as_str().and_then(time::parse).map(|at| at.millis());
     // Without a team, the whole session belongs to the run.
     let start = time("started_at").filter(|_| is_team).unwrap_or(i64::MIN);
     // After a TeamDelete, the session of the lead continues.

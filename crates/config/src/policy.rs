@@ -1,0 +1,262 @@
+//! The typed policy: the gates, one table for each, and the user's rules. `default.toml` describes each key.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::Budget;
+use teamkeep_model::Tool;
+use teamkeep_model::payload::Kind;
+
+/// The mode of a gate, most permissive first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    #[default]
+    Off,
+    Warn,
+    Block,
+}
+
+/// The response to a failure of the policy itself: an unreadable file, a held lock, a bug.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnError {
+    Allow,
+    Block,
+}
+
+section! {
+    pub struct Policy {
+        pub on_error: OnError = OnError::Allow,
+        pub max_blocks: u32 = 3,
+        pub premature_shutdown: PrematureShutdown = PrematureShutdown::default(),
+        pub protect_lead: OnlyMode = OnlyMode { mode: Mode::Block },
+        pub idle_with_work: IdleWithWork = IdleWithWork::default(),
+        pub completion_check: CompletionCheck = CompletionCheck::default(),
+        pub unfinished_dependencies: OnlyMode = OnlyMode { mode: Mode::Warn },
+        pub report_before_idle: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub team_size: TeamSize = TeamSize::default(),
+        pub lead_stops_early: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub edit_collision: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub history_rewrite: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub add_everything: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub budget: Budget = Budget::default(),
+        /// The gates that the organization has fixed, whose pauses and allowances do not apply.
+        #[serde(skip)]
+        pub unpausable: Vec<Gate> = Vec::new(),
+    }
+}
+
+/// A gate without other settings, such as `[policy.protect-lead]`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OnlyMode {
+    pub mode: Mode,
+}
+
+section! {
+    pub struct PrematureShutdown {
+        pub mode: Mode = Mode::Block,
+        pub pending: bool = false,
+        pub open_turn: bool = false,
+        pub exempt: Vec<String> = Vec::new(),
+        pub without_tasks: Mode = Mode::Warn,
+    }
+}
+
+section! {
+    pub struct IdleWithWork {
+        pub mode: Mode = Mode::Warn,
+        pub waiting_key: String = "waiting".to_owned(),
+    }
+}
+
+section! {
+    pub struct CompletionCheck {
+        pub mode: Mode = Mode::Block,
+        pub check: Vec<Check> = Vec::new(),
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Check {
+    /// The command, run with `sh -c`.
+    pub run: String,
+    #[serde(default = "any")]
+    pub subject: String,
+    #[serde(default = "any")]
+    pub owner: String,
+    #[serde(default = "any")]
+    pub team: String,
+    #[serde(default = "two_minutes", deserialize_with = "super::units::duration")]
+    pub timeout: Duration,
+}
+
+fn any() -> String {
+    "*".to_owned()
+}
+
+fn two_minutes() -> Duration {
+    Duration::from_secs(120)
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct TeamSize {
+    pub mode: Mode,
+    pub most: u32,
+    pub agent_types: Vec<String>,
+    pub models: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Rule {
+    pub name: String,
+    #[serde(default)]
+    pub events: Vec<String>,
+    #[serde(default)]
+    pub tools: Vec<String>,
+    #[serde(default = "any")]
+    pub actor: String,
+    #[serde(default = "any")]
+    pub team: String,
+    /// JSON pointers into the payload, each with a glob, or a regular expression between slashes. All must match.
+    #[serde(default, rename = "match")]
+    pub matches: std::collections::BTreeMap<String, String>,
+    pub action: Mode,
+    #[serde(default)]
+    pub reason: String,
+    #[serde(default)]
+    pub lasting: bool,
+    /// Where it is defined: `path:line`. Not set by the user.
+    #[serde(skip)]
+    pub file_line: String,
+}
+
+impl Rule {
+    /// Whether it applies to an event. A rule for PreToolUse also applies to the `!` lines of skills.
+    pub fn applies_to(&self, kind: Kind) -> bool {
+        match self.events.is_empty() {
+            true => kind.is_judged(),
+            false => self.events.iter().any(|name| Kind::named(name).includes(kind)),
+        }
+    }
+}
+
+impl Policy {
+    /// Whether a gate that guards the agents' files is on.
+    pub fn guards_files(&self) -> bool {
+        Gate::ALL.into_iter().any(|gate| gate.guards_files() && gate.mode(self) != Some(Mode::Off))
+    }
+
+    /// The names of the gates that a pause of this gate would concern, or one of all gates, and to which it does not apply.
+    pub fn fixed_gates(&self, paused: Option<&str>) -> Vec<&'static str> {
+        let fixed = self.unpausable.iter().map(|gate| gate.name());
+        fixed.filter(|name| paused.is_none_or(|paused| paused == *name)).collect()
+    }
+}
+
+teamkeep_model::named_enum! {
+    /// A gate, with the name of its table in the configuration. They are in the order of the configuration; `rule` is for the
+    /// user's rules.
+    pub enum Gate {
+        PrematureShutdown = "premature-shutdown",
+        ProtectLead = "protect-lead",
+        IdleWithWork = "idle-with-work",
+        CompletionCheck = "completion-check",
+        UnfinishedDependencies = "unfinished-dependencies",
+        ReportBeforeIdle = "report-before-idle",
+        TeamSize = "team-size",
+        LeadStopsEarly = "lead-stops-early",
+        EditCollision = "edit-collision",
+        HistoryRewrite = "history-rewrite",
+        AddEverything = "add-everything",
+        Budget = "budget",
+        Rule = "rule",
+    }
+}
+
+impl Gate {
+    /// Its mode; `None` for rules, which have modes of their own.
+    pub fn mode(self, policy: &Policy) -> Option<Mode> {
+        Some(match self {
+            Gate::PrematureShutdown => policy.premature_shutdown.mode,
+            Gate::ProtectLead => policy.protect_lead.mode,
+            Gate::IdleWithWork => policy.idle_with_work.mode,
+            Gate::CompletionCheck => policy.completion_check.mode,
+            Gate::UnfinishedDependencies => policy.unfinished_dependencies.mode,
+            Gate::ReportBeforeIdle => policy.report_before_idle.mode,
+            Gate::TeamSize => policy.team_size.mode,
+            Gate::LeadStopsEarly => policy.lead_stops_early.mode,
+            Gate::EditCollision => policy.edit_collision.mode,
+            Gate::HistoryRewrite => policy.history_rewrite.mode,
+            Gate::AddEverything => policy.add_everything.mode,
+            Gate::Budget => policy.budget.mode,
+            Gate::Rule => return None,
+        })
+    }
+
+    /// The event that it judges, and the tools if only those of some tools. Rules name their events.
+    pub fn event(self) -> Option<(Kind, &'static [Tool])> {
+        match self {
+            Gate::PrematureShutdown => {
+                Some((Kind::PreToolUse, &[Tool::SendMessage, Tool::TaskStop, Tool::TeamDelete]))
+            }
+            Gate::ProtectLead => Some((Kind::PreToolUse, &[Tool::SendMessage])),
+            Gate::UnfinishedDependencies => Some((Kind::PreToolUse, &[Tool::TaskUpdate])),
+            Gate::TeamSize => Some((Kind::PreToolUse, &[Tool::Agent])),
+            Gate::IdleWithWork | Gate::ReportBeforeIdle => Some((Kind::TeammateIdle, &[])),
+            Gate::CompletionCheck => Some((Kind::TaskCompleted, &[])),
+            Gate::LeadStopsEarly => Some((Kind::Stop, &[])),
+            Gate::EditCollision => Some((Kind::PreToolUse, &[Tool::Edit])),
+            Gate::HistoryRewrite | Gate::AddEverything => Some((Kind::PreToolUse, &[Tool::Bash])),
+            Gate::Budget => Some((
+                Kind::PreToolUse,
+                &[Tool::Agent, Tool::SendMessage, Tool::TaskCreate, Tool::TaskUpdate],
+            )),
+            Gate::Rule => None,
+        }
+    }
+
+    /// Whether it reads the team's files only when it needs them: it judges by other records, or describes a conflict.
+    pub fn reads_team_on_demand(self) -> bool {
+        self.guards_files() || self == Gate::Budget
+    }
+
+    /// Whether it guards the files that the agents of a team share: it judges what they did to files before, and reads the
+    /// team's files only to describe a conflict.
+    pub fn guards_files(self) -> bool {
+        matches!(self, Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything)
+    }
+
+    /// Whether it does nothing in a team without tasks.
+    pub fn needs_tasks(self) -> bool {
+        matches!(
+            self,
+            Gate::CompletionCheck | Gate::UnfinishedDependencies | Gate::IdleWithWork | Gate::LeadStopsEarly
+        )
+    }
+
+    /// How often it can block the same agent until another task is completed, given `policy.max-blocks`.
+    pub fn max_blocks(self, configured: u32) -> u32 {
+        // Blocking the same idle again only costs tokens: messages are delivered only at idle.
+        if self == Gate::IdleWithWork { configured.min(1) } else { configured }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys::KEYS;
+
+    #[test]
+    fn the_gates_are_the_tables_of_the_policy() {
+        let modes = KEYS.iter().filter_map(|key| key.path.strip_prefix("policy.")?.strip_suffix(".mode"));
+        let gates = Gate::ALL.into_iter().filter(|gate| *gate != Gate::Rule).map(Gate::name);
+        assert_eq!(modes.collect::<Vec<_>>(), gates.collect::<Vec<_>>());
+        assert!(Gate::ALL.into_iter().all(|gate| Gate::named(gate.name()) == Some(gate)));
+    }
+}

@@ -1,0 +1,334 @@
+//! `[ship]`: where recorded data is sent.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
+use super::notify::{below_home, check_url};
+use super::parse_duration;
+use super::units::{duration, size};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{self};
+
+/// Maximum length of an organization's or a host's name.
+const MAX_NAME_CHARS: usize = 64;
+
+section! {
+    pub struct Ship {
+        /// The object store for rows.
+        #[serde(deserialize_with = "store")]
+        pub store: Option<StoreAddress> = None,
+        /// For `https://` only.
+        pub store_headers_file: String = String::new(),
+        /// A directory for a file with rows, which another program reads; see [`Ship::directory_path`].
+        pub directory: String = String::new(),
+        /// The base address of an OTLP/HTTP receiver; [`Ship::otlp_base`] has no slash at its end.
+        pub otlp: String = String::new(),
+        pub otlp_signals: OtlpSignals = OtlpSignals::Logs,
+        pub otlp_headers_file: String = String::new(),
+        pub organization: String = "default".to_owned(),
+        /// The name of the machine; the system's name if it is empty.
+        pub host: String = String::new(),
+        pub privacy: ShipPrivacy = ShipPrivacy::Metadata,
+        pub pseudonym_key_file: String = String::new(),
+        #[serde(deserialize_with = "since")]
+        pub since: Option<Timestamp> = None,
+        /// See [`Ship::excludes`].
+        pub exclude_projects: Vec<String> = Vec::new(),
+        #[serde(deserialize_with = "duration")]
+        pub interval: Duration = Duration::from_secs(3_600),
+        /// In bytes.
+        #[serde(deserialize_with = "size")]
+        pub keep_unshipped: u64 = 1 << 30,
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OtlpSignals {
+    Logs,
+    Traces,
+    Both,
+}
+
+impl OtlpSignals {
+    pub fn has_logs(self) -> bool {
+        self != OtlpSignals::Traces
+    }
+
+    pub fn has_traces(self) -> bool {
+        self != OtlpSignals::Logs
+    }
+}
+
+/// Which texts leave the machine, most permissive first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ShipPrivacy {
+    Full,
+    Redacted,
+    Metadata,
+}
+
+impl ShipPrivacy {
+    pub fn has_texts(self) -> bool {
+        self != ShipPrivacy::Metadata
+    }
+}
+
+impl Ship {
+    /// Whether anything is to be sent.
+    pub fn is_configured(&self) -> bool {
+        self.store.is_some() || !self.directory.is_empty() || !self.otlp.is_empty()
+    }
+
+    /// The directory for a file with rows; `None` without one.
+    pub fn directory_path(&self, home: Option<&Path>) -> Option<PathBuf> {
+        below_home(&self.directory, home)
+    }
+
+    /// The address to which `/v1/logs` and `/v1/traces` are appended; `None` without a receiver.
+    pub fn otlp_base(&self) -> Option<&str> {
+        Some(self.otlp.trim_end_matches('/')).filter(|base| !base.is_empty())
+    }
+
+    /// The file with the headers for a store with an address `https://…`; `None` without one.
+    pub fn store_headers_path(&self, home: Option<&Path>) -> Option<PathBuf> {
+        below_home(&self.store_headers_file, home)
+    }
+
+    /// The file with the receiver's headers; `None` without one.
+    pub fn otlp_headers_path(&self, home: Option<&Path>) -> Option<PathBuf> {
+        below_home(&self.otlp_headers_file, home)
+    }
+
+    /// The file with the key of pseudonyms; `None` without one.
+    pub fn pseudonym_key_path(&self, home: Option<&Path>) -> Option<PathBuf> {
+        below_home(&self.pseudonym_key_file, home)
+    }
+
+    /// The configured name of the machine, else the system's, which is `system`; safe in the name of an object.
+    pub fn host_name(&self, system: &str) -> String {
+        if self.host.is_empty() { safe_name(system) } else { self.host.clone() }
+    }
+}
+
+/// Turns the characters that are not safe in a name into `-`.
+fn safe_name(text: &str) -> String {
+    let safe = |c: char| if is_name_char(c) { c } else { '-' };
+    let name: String = text.chars().take(MAX_NAME_CHARS).map(safe).collect();
+    if name.chars().all(|c| matches!(c, '.' | '-')) { "unknown".to_owned() } else { name }
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreScheme {
+    S3,
+    File,
+    Https,
+    /// Only at a loopback address.
+    Http,
+}
+
+impl StoreScheme {
+    const ALL: [StoreScheme; 4] = [StoreScheme::S3, StoreScheme::File, StoreScheme::Https, StoreScheme::Http];
+
+    pub fn prefix(self) -> &'static str {
+        match self {
+            StoreScheme::S3 => "s3://",
+            StoreScheme::File => "file://",
+            StoreScheme::Https => "https://",
+            StoreScheme::Http => "http://",
+        }
+    }
+}
+
+/// The address of an object store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreAddress {
+    pub scheme: StoreScheme,
+    /// The bucket, or the host with its port; empty for `file`.
+    pub bucket: String,
+    /// The prefix of objects without slashes at its ends; for `file` the absolute path of the directory.
+    pub prefix: String,
+}
+
+impl std::fmt::Display for StoreAddress {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let slash = if self.bucket.is_empty() || self.prefix.is_empty() { "" } else { "/" };
+        write!(out, "{}{}{slash}{}", self.scheme.prefix(), self.bucket, self.prefix)
+    }
+}
+
+/// Maximum length of a bucket's name: the largest of the services.
+const MAX_BUCKET_CHARS: usize = 222;
+/// Maximum length of a prefix or a directory.
+const MAX_PREFIX_CHARS: usize = 512;
+
+impl StoreAddress {
+    /// Parses an address; `None` for an empty text.
+    pub fn parse(text: &str) -> Result<Option<StoreAddress>, String> {
+        if text.is_empty() {
+            return Ok(None);
+        }
+        let known = StoreScheme::ALL.into_iter();
+        let (scheme, rest) = known
+            .filter_map(|scheme| Some((scheme, text.strip_prefix(scheme.prefix())?)))
+            .next()
+            .ok_or("invalid address; expected s3://BUCKET/PREFIX, https://HOST/PREFIX or file:///DIR")?;
+        if scheme == StoreScheme::File {
+            return directory(rest).map(Some);
+        }
+        if rest.contains(['@', '?', '#']) {
+            return Err(CREDENTIALS.to_owned());
+        }
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        match scheme {
+            StoreScheme::Https | StoreScheme::Http => check_authority(scheme, bucket)?,
+            _ => check_bucket(bucket)?,
+        }
+        let prefix = prefix.trim_end_matches('/');
+        let is_plain = |part: &str| {
+            !part.is_empty() && !is_dots(part) && part.chars().all(|c| is_name_char(c) || c == '=')
+        };
+        if prefix.len() > MAX_PREFIX_CHARS || !(prefix.is_empty() || prefix.split('/').all(is_plain)) {
+            return Err(
+                "invalid prefix; expected names of letters, digits, `.`, `_`, `-` and `=` between slashes"
+                    .to_owned(),
+            );
+        }
+        Ok(Some(StoreAddress { scheme, bucket: bucket.to_owned(), prefix: prefix.to_owned() }))
+    }
+}
+
+const CREDENTIALS: &str = "the address has a user, a password or a query; credentials come only from the environment, \
+                           from the profile files of the service or from `store-headers-file`";
+
+fn check_bucket(bucket: &str) -> Result<(), String> {
+    if bucket.is_empty() {
+        return Err("the address names no bucket".to_owned());
+    }
+    if bucket.len() > MAX_BUCKET_CHARS || !bucket.chars().all(is_name_char) || is_dots(bucket) {
+        return Err("invalid bucket; expected letters, digits, `.`, `_` and `-`".to_owned());
+    }
+    Ok(())
+}
+
+/// Checks a host with an optional port. Without TLS, it must be this machine.
+fn check_authority(scheme: StoreScheme, authority: &str) -> Result<(), String> {
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => (host, port),
+        _ => (authority, "443"),
+    };
+    let is_ip6 = host.starts_with('[') && host.ends_with(']') && ip(host).is_some();
+    let is_name = !host.is_empty() && !is_dots(host) && host.chars().all(is_name_char);
+    if !(is_ip6 || is_name) || port.parse::<u16>().is_err() {
+        return Err("invalid host; expected HOST or HOST:PORT".to_owned());
+    }
+    if scheme == StoreScheme::Http && !is_loopback(host) {
+        return Err("the address does not use TLS; expected https://, or a loopback address".to_owned());
+    }
+    Ok(())
+}
+
+/// The IP address of a host, which has brackets if it is one of version 6.
+fn ip(host: &str) -> Option<IpAddr> {
+    host.trim_matches(['[', ']']).parse().ok()
+}
+
+/// Whether a host is this machine.
+pub fn is_loopback(host: &str) -> bool {
+    host == "localhost" || ip(host).is_some_and(|ip| ip.is_loopback())
+}
+
+fn directory(text: &str) -> Result<StoreAddress, String> {
+    let is_safe = |c: char| !c.is_control() && !matches!(c, '%' | '?' | '#' | '\\');
+    if !text.starts_with('/') {
+        return Err("the address names another host; expected file:///DIR".to_owned());
+    }
+    let dir = text.trim_end_matches('/');
+    if dir.is_empty() || dir[1..].split('/').any(|part| part.is_empty() || is_dots(part)) {
+        return Err(
+            "invalid directory; expected an absolute path without `.`, `..` and empty names".to_owned()
+        );
+    }
+    if dir.len() > MAX_PREFIX_CHARS || !dir.chars().all(is_safe) {
+        return Err(
+            "invalid directory; `%`, `?`, `#`, `\\` and control characters are not supported".to_owned()
+        );
+    }
+    Ok(StoreAddress { scheme: StoreScheme::File, bucket: String::new(), prefix: dir.to_owned() })
+}
+
+fn is_dots(name: &str) -> bool {
+    name == "." || name == ".."
+}
+
+fn store<'de, D: Deserializer<'de>>(from: D) -> Result<Option<StoreAddress>, D::Error> {
+    StoreAddress::parse(&String::deserialize(from)?).map_err(D::Error::custom)
+}
+
+fn since<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
+    parse_since(&String::deserialize(from)?).map_err(D::Error::custom)
+}
+
+/// Parses a day in UTC, or a time with its zone; `None` if it is empty.
+pub(super) fn parse_since(text: &str) -> Result<Option<Timestamp>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let time = time::parse(text).or_else(|| time::parse(&format!("{text}T00:00:00Z")));
+    time.map(Some).ok_or_else(|| {
+        "invalid time; expected a date such as \"2026-11-01\" (in UTC), or a time with its zone such as \"2026-11-01T08:00:00Z\"".to_owned()
+    })
+}
+
+/// Checks the base address of a receiver.
+pub(super) fn check_otlp(url: &str) -> Result<(), String> {
+    check_url(url)?;
+    let host = url.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    if host.contains('@') || url.contains(['?', '#']) {
+        return Err("the address has a user, a password or a query; set the headers in `otlp-headers-file`"
+            .to_owned());
+    }
+    let path = url.trim_end_matches('/');
+    match ["/v1/traces", "/v1/logs"].into_iter().find(|suffix| path.ends_with(suffix)) {
+        Some(suffix) => Err(format!("invalid address; expected the base address, without {suffix}")),
+        None => Ok(()),
+    }
+}
+
+/// Checks the name of an organization.
+pub(super) fn check_organization(name: &str) -> Result<(), String> {
+    if name.is_empty() { Err("the name is empty".to_owned()) } else { check_host(name) }
+}
+
+/// Checks the name of a host; an empty one is the system's.
+pub(super) fn check_host(name: &str) -> Result<(), String> {
+    if name.len() > MAX_NAME_CHARS || !name.chars().all(is_name_char) || is_dots(name) {
+        return Err(format!(
+            "invalid name; expected at most {MAX_NAME_CHARS} letters, digits, `.`, `_` and `-`"
+        ));
+    }
+    Ok(())
+}
+
+/// The shortest [`Ship::interval`]: hook calls start the shipper.
+const MIN_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Checks the time between two starts.
+pub(super) fn check_interval(text: &str) -> Result<(), String> {
+    match parse_duration(text) {
+        Some(interval) if interval < MIN_INTERVAL => Err("expected at least \"1m\"".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

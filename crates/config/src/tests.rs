@@ -1,0 +1,327 @@
+//! The template, the table of keys and the check agree, and the layers are loaded and cached.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use super::cache::read_cache;
+use super::check::check;
+use super::keys::KEYS;
+use super::layers::{Effective, load, load_cached};
+use super::settings::build;
+use super::source::Source;
+use super::{Config, Files, Origin, Setting, Settings, TEMPLATE};
+use serde_json::Value as Json;
+use teamkeep_system::error::Error;
+
+/// The configuration with this organization's and this user's or project's file.
+pub(super) fn loaded(organization: &str, user: &str, project: &str) -> Effective {
+    let dir = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    load(&Files {
+        organization: Some(file("organization.toml", organization)),
+        user: file("teamkeep.toml", user),
+        project: Some(file("project.toml", project)),
+        cache: dir.path().join("policy/.understood"),
+        ..Files::default()
+    })
+}
+
+/// The template with its examples enabled.
+pub(super) fn with_examples() -> String {
+    let lines = TEMPLATE.lines().map(|line| match line.strip_prefix('#') {
+        Some(example) if !example.starts_with(' ') => example,
+        _ => line,
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_template_has_every_key_with_its_default_and_the_words_of_the_table() {
+    let (mut table, mut comment, mut found) = (String::new(), Vec::new(), Vec::new());
+    let text = with_examples();
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) {
+            table = format!("{name}[]");
+        } else if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            table = name.to_owned();
+        } else if let Some(words) = line.strip_prefix("# ") {
+            comment.push(words);
+            continue;
+        } else if let Some((name, value)) = line.split_once(" = ") {
+            let path = format!("{table}.{name}");
+            let key = KEYS.iter().find(|key| key.path == path).unwrap_or_else(|| panic!("{path}"));
+            assert_eq!(comment.join(" "), key.doc(), "{path}");
+            if !path.contains("[]") {
+                assert_eq!(Some(value), key.default, "{path}");
+            }
+            found.push(path);
+        }
+        comment.clear();
+    }
+    assert_eq!(found, KEYS.iter().map(|key| key.path).collect::<Vec<_>>());
+}
+
+#[test]
+fn template_examples_are_valid() {
+    let source = Source::new(Path::new("default.toml"), &with_examples());
+    assert_eq!(check(&source).problems, []);
+    let config = Config::parse(&source.text, &source.path).unwrap();
+    assert_eq!((config.rule.len(), config.policy.completion_check.check.len()), (1, 1));
+    let line = source.text.lines().position(|line| line.starts_with("name = \"no-force")).unwrap() + 1;
+    assert_eq!(config.rule[0].file_line, format!("default.toml:{line}"));
+}
+
+#[test]
+fn privacy_pattern_needs_a_unique_name_and_a_nonempty_match() {
+    let wrong = |text: &str| -> Vec<String> {
+        let source = Source::new(Path::new("teamkeep.toml"), text);
+        check(&source)
+            .problems
+            .iter()
+            .map(|problem| format!("{}: {}", problem.code.name(), problem.message))
+            .collect()
+    };
+    let pattern =
+        |name: &str, regex: &str| format!("[[privacy.pattern]]\nname = \"{name}\"\nregex = \"{regex}\"\n");
+    assert!(wrong(&(pattern("a", "x+") + &pattern("b", "y"))).is_empty());
+    assert_eq!(wrong(&(pattern("a", "x") + &pattern("a", "y"))), ["bad-value: duplicate pattern name \"a\""]);
+    for name in ["", "a b", "a]", "home"] {
+        assert_eq!(wrong(&pattern(name, "x")), [format!("bad-value: invalid pattern name {name:?}")]);
+    }
+    assert_eq!(
+        wrong(&pattern("a", "x*")),
+        ["bad-regex: `privacy.pattern[0].regex`: \"x*\" matches the empty string"]
+    );
+    assert!(wrong(&pattern("a", "("))[0].starts_with("bad-regex: "));
+    assert_eq!(
+        wrong("[privacy]\nredact = [\"emails\"]\n"),
+        [
+            "bad-value: `privacy.redact`: invalid value \"emails\"; expected one of \"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\""
+        ]
+    );
+}
+
+fn error_of(text: &str) -> Error {
+    Config::parse(text, Path::new("teamkeep.toml")).unwrap_err()
+}
+
+#[test]
+fn the_template_is_the_default() {
+    assert_eq!(Config::parse(TEMPLATE, Path::new("default.toml")).unwrap(), Config::default());
+    assert_eq!(Config::parse("", Path::new("empty")).unwrap(), Config::default());
+}
+
+#[test]
+fn error_names_position_key_and_suggestion() {
+    let error = error_of("[log]\n# more\n  keep_size = \"1 GiB\"\n");
+    assert_eq!(error.to_string(), "cannot use the configuration teamkeep.toml:3:3: unknown key `keep_size`");
+    assert_eq!(error.hints, ["did you mean `keep-size`?"]);
+    let error = error_of("[polity]\n");
+    assert_eq!(error.hints, ["did you mean `policy`?"]);
+    let error = error_of("[log]\nkeep = \"90\"\n");
+    assert_eq!(
+        error.to_string(),
+        "cannot use the configuration teamkeep.toml:2:8: `log.keep`: invalid duration \"90\"; expected a value such as \"90d\" or \"1m30s\""
+    );
+    let error = error_of("[archive]\non-failure = \"explode\"\n");
+    assert_eq!(
+        error.to_string(),
+        "cannot use the configuration teamkeep.toml:2:14: `archive.on-failure`: invalid value \"explode\"; expected one of \"warn\", \"block\""
+    );
+    assert!(error_of("[log]\nkeep = \n").to_string().contains("teamkeep.toml:2:"));
+}
+
+#[test]
+fn any_file_at_the_path_yields_a_configuration() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("teamkeep.toml");
+    let load_user = |path: &Path| Config::load(&Files { user: path.to_path_buf(), ..Files::default() });
+    assert!(load_user(&path).1.is_none(), "a missing file is fine");
+    std::fs::write(&path, "\u{feff}[hook]\nwatch = false\n").unwrap();
+    assert!(!load_user(&path).0.hook.watch);
+    let link = dir.path().join("link");
+    symlink(&path, &link).unwrap();
+    assert!(!load_user(&link).0.hook.watch, "a linked file is followed");
+
+    let bad = |name: &str| {
+        let (config, error) = load_user(&dir.path().join(name));
+        assert_eq!(config, Config::default(), "{name}");
+        error.unwrap().to_string()
+    };
+    symlink(dir.path().join("loop"), dir.path().join("loop")).unwrap();
+    std::fs::create_dir(dir.path().join("dir")).unwrap();
+    std::fs::write(dir.path().join("huge"), " ".repeat((1 << 20) + 1)).unwrap();
+    std::fs::write(dir.path().join("bytes"), b"\xff").unwrap();
+    assert!(bad("loop").starts_with("cannot read the configuration: "));
+    assert!(bad("dir").ends_with("dir is not a regular file"));
+    assert!(bad("huge").ends_with("huge is larger than 1048576 bytes"));
+    assert!(bad("bytes").contains("is not valid UTF-8"));
+}
+
+const RULES: &str = "[hook]\nslow = \"2s\"\n[policy]\nmax-blocks = 5\n[[rule]]\nname = \"no-push\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"git push*\" }\n";
+
+fn files(dir: &Path) -> (Files, PathBuf) {
+    let project = Some(dir.join("project.toml"));
+    let cache = dir.join("policy/cache.json");
+    let organization = Some(dir.join("organization.toml"));
+    let files = Files {
+        organization,
+        user: dir.join("teamkeep.toml"),
+        project,
+        trust: dir.join("trust.json"),
+        cache,
+    };
+    (files.clone(), files.cache)
+}
+
+#[test]
+fn valid_file_is_cached_with_equal_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let (files, cache) = files(dir.path());
+    std::fs::write(&files.user, RULES).unwrap();
+    let first = load_cached(&files);
+    assert!(read_cache(&cache, "another").is_none());
+    let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
+    assert_eq!(read_cache(&cache, &hash).unwrap(), first.config);
+    assert_eq!(load_cached(&files).config, load(&files).config);
+    assert!(
+        first.config.rule[0].file_line.ends_with("teamkeep.toml:6"),
+        "{}",
+        first.config.rule[0].file_line
+    );
+}
+
+#[test]
+fn changed_file_project_file_and_damaged_cache_are_read_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let (files, cache) = files(dir.path());
+    std::fs::write(&files.user, RULES).unwrap();
+    load_cached(&files);
+    std::fs::write(&files.user, RULES.replace("= 5", "= 6")).unwrap();
+    assert_eq!(load_cached(&files).config.policy.max_blocks, 6);
+    std::fs::write(files.project.as_deref().unwrap(), "[polity]\n").unwrap();
+    assert!(load_cached(&files).is_broken());
+    std::fs::remove_file(files.project.as_deref().unwrap()).unwrap();
+    std::fs::write(&cache, "{half").unwrap();
+    assert_eq!(load_cached(&files).config.policy.max_blocks, 6);
+    std::fs::write(&files.user, "[polity]\n").unwrap();
+    for _ in 0..2 {
+        assert!(load_cached(&files).is_broken(), "reported each time");
+    }
+}
+const PROJECT: &str = "[[rule]]\nname = \"theirs\"\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"/(/\" }\n";
+
+#[test]
+fn hook_call_does_not_compile_project_expressions_and_keeps_the_cache() {
+    let dir = tempfile::tempdir().unwrap();
+    let (files, cache) = files(dir.path());
+    std::fs::write(&files.user, RULES).unwrap();
+    std::fs::write(files.project.as_deref().unwrap(), PROJECT).unwrap();
+    let codes = |effective: &Effective| -> Vec<&str> {
+        effective.problems.iter().map(|problem| problem.code.name()).collect()
+    };
+    for _ in 0..2 {
+        let effective = load_cached(&files);
+        assert_eq!(codes(&effective), ["untrusted"]);
+        assert_eq!((effective.config.rule.len(), effective.config.policy.max_blocks), (1, 5));
+        let hash = format!("{} {}", blake3::hash(RULES.as_bytes()).to_hex(), files.user.display());
+        assert!(read_cache(&cache, &hash).is_some(), "the user's file is understood once");
+    }
+    assert_eq!(codes(&load(&files)), ["bad-regex"], "a command says what a call does not look at");
+    let large = "# \n".repeat(22_000);
+    std::fs::write(files.project.as_deref().unwrap(), large).unwrap();
+    assert_eq!(codes(&load_cached(&files)), ["too-large"]);
+    assert_eq!(codes(&load(&files)), ["too-large"]);
+}
+
+#[test]
+fn inaccessible_project_file_does_not_count_as_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut files, _) = files(dir.path());
+    std::fs::write(&files.user, RULES).unwrap();
+    symlink("loop", dir.path().join("loop")).unwrap();
+    files.project = Some(dir.path().join("loop/teamkeep.toml"));
+    for _ in 0..2 {
+        assert!(load_cached(&files).is_broken());
+    }
+    files.project = Some(files.user.join("teamkeep.toml"));
+    assert!(!load_cached(&files).is_broken(), "below a file there is none");
+}
+#[test]
+fn broken_link_does_not_count_as_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut files, _) = files(dir.path());
+    let link = |name: &str| symlink("nowhere", dir.path().join(name)).unwrap();
+    for name in ["project.toml", ".claude"] {
+        link(name);
+    }
+    for project in ["project.toml", ".claude/teamkeep.toml"] {
+        files.project = Some(dir.path().join(project));
+        for user in ["", RULES] {
+            std::fs::write(&files.user, user).unwrap();
+            let problem = &load_cached(&files).problems[0];
+            assert_eq!((problem.code.name(), problem.is_error()), ("unreadable", true), "{project}");
+        }
+    }
+    files.project = None;
+    std::fs::remove_file(&files.user).unwrap();
+    link("teamkeep.toml");
+    let problem = &load_cached(&files).problems[0];
+    assert!(problem.message.ends_with("teamkeep.toml is a broken link"), "{}", problem.message);
+    assert!(load(&files).is_broken() && Config::load(&files).1.is_some());
+}
+
+#[test]
+fn the_defaults_of_the_table_make_the_default() {
+    let plain = KEYS.iter().filter(|key| !key.path.contains("[]"));
+    let settings: Settings = plain
+        .map(|key| {
+            let value = serde_json::from_str(key.default.unwrap()).unwrap();
+            (key.path.to_owned(), Setting { value, origin: Origin::DEFAULT })
+        })
+        .collect();
+    assert_eq!(build(&settings).unwrap(), Config::default());
+}
+
+#[test]
+fn the_defaults_of_a_check_and_a_rule_are_those_of_the_table() {
+    let set = |paths: &[(&str, &str)], all: bool| {
+        let mut settings = Settings::new();
+        let mut put = |path: &str, value: Json| {
+            let path = path.replace("[]", "[0]");
+            settings.insert(path, Setting { value, origin: Origin::DEFAULT });
+        };
+        for key in KEYS.iter().filter(|key| all && key.path.contains("[]")) {
+            if let Some(default) = key.default {
+                put(key.path, serde_json::from_str(default).unwrap());
+            }
+        }
+        paths.iter().for_each(|(path, value)| put(path, Json::from(*value)));
+        build(&settings).unwrap()
+    };
+    let needed = [
+        ("rule[].name", "r"),
+        ("rule[].action", "warn"),
+        ("policy.completion-check.check[].run", "true"),
+        ("report.price[].model", "m"),
+        ("policy.budget.limit[].per", "run"),
+    ];
+    assert_eq!(set(&needed, true), set(&needed, false));
+}
+
+#[test]
+fn tenth_rule_follows_the_second() {
+    let mut settings = Settings::new();
+    for place in 0..12 {
+        for (key, value) in [("name", format!("r{place}")), ("action", "warn".to_owned())] {
+            let setting = Setting { value: Json::from(value), origin: Origin::DEFAULT };
+            settings.insert(format!("rule[{place}].{key}"), setting);
+        }
+    }
+    let names: Vec<String> = build(&settings).unwrap().rule.into_iter().map(|rule| rule.name).collect();
+    assert_eq!(names, (0..12).map(|place| format!("r{place}")).collect::<Vec<_>>());
+}

@@ -1,0 +1,250 @@
+//! Work after the end of a run: copies transcripts into the archive, and compresses the run's files. A separate process does it, so
+//! that it does not delay SessionEnd, which has 1.5 seconds for all its hooks.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use super::command_line::FINISH;
+use super::{CalledBy, Recorder};
+use teamkeep_config::{Config, Files};
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{Archive, EndedBy, RunRecord};
+use teamkeep_store::log::Logs;
+use teamkeep_store::retention;
+use teamkeep_store::shipping::{Shipping, UnshippedSegments};
+use teamkeep_system::clock::Clock;
+use teamkeep_system::diagnostics;
+use teamkeep_system::env::Env;
+use teamkeep_system::error::Result;
+use teamkeep_system::fs;
+use teamkeep_system::paths::{PARTS, Paths};
+use teamkeep_system::process;
+
+/// How long the detached process waits for Claude Code to write its last lines and exit.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A run without a team and without an index is closed when it began longer ago.
+const MAX_UNSEEN: Duration = Duration::from_secs(86_400);
+/// How often the logs of sessions are pruned if no run ends.
+const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
+
+/// Minimum age of temporary files to remove, which killed writers left behind.
+const LEFTOVER_AGE: Duration = Duration::from_secs(3_600);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackgroundMode {
+    /// A detached process, which outlives Claude Code.
+    Detached,
+    /// The call itself, for the demo.
+    Inline,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FinishStart {
+    /// Claude Code's process, if it is about to exit.
+    pub client: Option<u32>,
+    /// Whether no session ends at this call, so that a session that ends elsewhere has its own process.
+    pub in_session: bool,
+}
+
+impl Recorder {
+    /// Whether there is work: transcripts of an ended run, or a log that was not pruned for a day.
+    pub(super) fn has_left(&self, archive: &Archive) -> bool {
+        let pruned = std::fs::metadata(self.pruned()).and_then(|metadata| metadata.modified());
+        let is_due = pruned.map_or(true, |time| time.elapsed().is_ok_and(|age| age > PRUNE_EVERY));
+        archive.has_unfinished() || archive.has_endings() || is_due
+    }
+
+    /// The file whose modification time is the time of the last prune.
+    pub(super) fn pruned(&self) -> PathBuf {
+        self.paths.marks().join("pruned")
+    }
+
+    pub(super) fn finish_later(&self, started: FinishStart) -> io::Result<()> {
+        if self.finish == BackgroundMode::Inline {
+            let notes = [finish(self, FinishStart { client: None, ..started }), prune(self)].concat();
+            return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
+        }
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg(FINISH);
+        if let Some(pid) = started.client {
+            command.arg("--after").arg(pid.to_string());
+        }
+        if started.in_session {
+            command.arg("--beside");
+        }
+        process::start(&mut command)
+    }
+}
+
+/// The work of a background process: [`finish`], then pruning and shipping. With an invalid configuration it does not prune:
+/// the limits may not be the user's.
+pub fn finish_in_background(started: FinishStart) -> ExitCode {
+    // The session comes first. Without permission to change it, the priority stays.
+    let _ = rustix::process::nice(10);
+    let env = Env::read();
+    let paths = Paths::find(&env);
+    if paths.check().is_err() {
+        return ExitCode::FAILURE;
+    }
+    let clock = Clock::new(env.now.as_deref());
+    let (config, problem) = Config::load(&Files::find(&paths, None));
+    let recorder = Recorder {
+        env,
+        paths,
+        config,
+        problems: Vec::new(),
+        has_organization: false,
+        clock,
+        by: CalledBy::Settings,
+        finish: BackgroundMode::Detached,
+    };
+    let mut notes = finish(&recorder, started);
+    match problem {
+        Some(problem) => notes.push(format!("nothing was pruned: {problem}")),
+        None => {
+            notes.extend(prune(&recorder));
+            notes.extend(recorder.ship());
+        }
+    }
+    if notes.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    diagnostics::note(&recorder.paths.diagnostics(), &recorder.clock, &notes.join("; "));
+    ExitCode::FAILURE
+}
+
+/// Archives the transcripts of ended runs and compresses their files. Returns the problems. Skips runs that another
+/// process waits for, unless this process ends a session whose Claude Code process is unknown: that run may be its own.
+pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
+    if recorder.finish == BackgroundMode::Detached {
+        // Start a new session: Claude Code's terminal and process group may end at any time.
+        let _ = rustix::process::setsid();
+    }
+    let archive = recorder.archive();
+    archive.close_pending_runs(recorder.config.log.lock_patience);
+    let (mut notes, _) = archive_transcripts(recorder, &archive, |_| false);
+    for part in PARTS.iter().map(|part| recorder.paths.store.join(part)) {
+        fs::remove_old_drafts(&part, LEFTOVER_AGE);
+        fs::remove_old_drafts_of(&part, LEFTOVER_AGE);
+    }
+    if let Some(pid) = started.client {
+        let start = Instant::now();
+        while start.elapsed() < TIMEOUT && !process::is_gone(pid, None, None) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+    archive.close_pending_runs(recorder.config.log.lock_patience);
+    let now = recorder.clock.now();
+    let closed = archive.close_runs_without_index(|run| is_over_without_index(recorder, &archive, run));
+    notes.extend(closed.err().map(|error| format!("cannot close a run without an index: {error}")));
+    let yields = started.in_session || started.client.is_some();
+    let (mut more, ended) = archive_transcripts(recorder, &archive, |run| {
+        !(yields && belongs_to_other(run, started.client, now))
+    });
+    more.retain(|note| !notes.contains(note));
+    notes.append(&mut more);
+    if !ended.is_empty() && recorder.config.ship.is_configured() {
+        // A shipper that began meanwhile may not have seen these runs.
+        let requested = Shipping::of(&recorder.paths).request();
+        notes.extend(requested.err().map(|error| format!("cannot request shipping: {error}")));
+    }
+    notes
+}
+
+/// Whether a run that no index names has ended. If not, its next hook call opens it again.
+fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord) -> bool {
+    let Some(subject) = run.subject() else { return false };
+    if !run.client_pid.is_none_or(|pid| process::is_gone(pid, None, None)) {
+        return false;
+    }
+    let Some(team) = subject.team() else {
+        // Nothing else shows the end of a session without a team.
+        return (recorder.clock.now() - run.started_at).to_std().is_ok_and(|age| age > MAX_UNSEEN);
+    };
+    let client = run.client_dir(recorder.paths.client_for(None).as_deref());
+    // A configuration directory that does not exist here shows nothing.
+    let is_gone = |client: PathBuf| {
+        let dir = client.join("teams").join(team).symlink_metadata();
+        dir.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) && client.exists()
+    };
+    let last = archive.index(&subject).and_then(|index| archive.run(&index.run));
+    client.is_some_and(is_gone) || last.is_some_and(|last| last.started_at > run.started_at)
+}
+
+/// Whether the process started by this run's SessionEnd still waits. Two may run when one session ends as another begins.
+fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Timestamp) -> bool {
+    let ended = run.ended_at;
+    let lately = || ended.is_some_and(|end| (now - end).abs().to_std().is_ok_and(|age| age < TIMEOUT));
+    run.ended_by == Some(EndedBy::SessionEnd)
+        && run.client_pid.is_some_and(|pid| after != Some(pid) && !process::is_gone(pid, None, None))
+        && lately()
+}
+
+/// Archives the transcripts of unfinished runs; finally, and compresses their files, if `last` is true. Returns the problems and the finished runs.
+fn archive_transcripts(
+    recorder: &Recorder,
+    archive: &Archive,
+    last: impl Fn(&RunRecord) -> bool,
+) -> (Vec<String>, BTreeSet<String>) {
+    let (mut notes, mut finished) = (Vec::new(), BTreeSet::new());
+    for run in archive.unfinished() {
+        match archive.keep_transcripts(&run) {
+            Ok((_, problems)) => notes.extend(problems),
+            Err(error) => {
+                notes.push(format!("cannot keep the transcripts of run {}: {error}", run.run));
+                continue;
+            }
+        }
+        if last(&run) {
+            let log = Logs::of(&recorder.paths).run(&run.run);
+            let closed = log.map_or(Ok(true), |log| log.finish(recorder.config.log.lock_patience));
+            let compressed = closed.and_then(|closed| archive.compress(&run).map(|()| closed));
+            match compressed {
+                Ok(true) => {}
+                // The next process finishes it.
+                Ok(false) => continue,
+                Err(error) => notes.push(format!("cannot compress the files of run {}: {error}", run.run)),
+            }
+            match archive.mark_finished(&run) {
+                Ok(()) => drop(finished.insert(run.run)),
+                Err(error) => notes.push(format!("cannot finish run {}: {error}", run.run)),
+            }
+        }
+    }
+    (notes, finished)
+}
+
+/// Removes the lines of sessions without a run by age and size; returns what went wrong.
+pub fn prune(recorder: &Recorder) -> Vec<String> {
+    try_prune(recorder).unwrap_or_else(|error| vec![error.to_string()])
+}
+
+fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
+    fs::write_atomic(&recorder.pruned(), b"")?;
+    let (limits, archive) = (&recorder.config.log, recorder.archive());
+    if let Some(why) = archive.why_unlisted() {
+        return Ok(vec![format!("nothing was pruned: {why}")]);
+    }
+    // The rest of a prune that was killed. Another one may be running.
+    if let Ok(right) = archive.maintain(Duration::ZERO) {
+        right.purge()?;
+    }
+    let logs = Logs::of(&recorder.paths);
+    let unneeded = retention::unneeded(&logs, &archive, &BTreeSet::new())?;
+    let shipping = Shipping::of(&recorder.paths);
+    let unshipped = UnshippedSegments::find(&shipping, &recorder.config.ship)?;
+    let plan = retention::plan(&unneeded, limits, |segment| unshipped.keeps(segment))?;
+    let pruned = retention::apply(&plan, &unneeded, limits.lock_patience);
+    let mut notes: Vec<String> = pruned.failures.iter().map(ToString::to_string).collect();
+    if let Some(removed) = unshipped.note_removed(&shipping, &pruned.segments, recorder.clock.now())? {
+        notes.push(format!(
+            "{} MiB of the logs were removed before they were shipped: ship.keep-unshipped has no room for them",
+            removed.bytes.div_ceil(1 << 20)
+        ));
+    }
+    Ok(notes)
+}

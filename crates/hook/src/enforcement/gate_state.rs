@@ -1,0 +1,202 @@
+//! The stored ledger and counts of a run, or of a session without one: `gates.json` in its directory.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::history_file::HistoryFile;
+use teamkeep_model::event::SafeName;
+use teamkeep_policy::{Guard, Ledger};
+use teamkeep_store::archive::{Archive, CaptureScope};
+use teamkeep_system::fs::{self, Content, Document, JsonFile, Lock};
+
+/// Whose lock it is, for messages.
+const LOCK_OWNER: &str = "the policy's";
+
+/// A lock that was last taken longer ago is stuck, not busy.
+const STUCK_AFTER: Duration = Duration::from_secs(30);
+
+/// How old the time of a lock may be before it is set again: one system call less for most of many calls in a row.
+const TOUCH_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The counts in the directory of a run or of a session.
+#[derive(Debug, Clone)]
+pub struct GateStateStore {
+    dir: PathBuf,
+    lock_timeout: Duration,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GateState {
+    pub v: u8,
+    pub ledger: Ledger,
+    pub guard: Guard,
+}
+
+impl Document for GateState {
+    const MAX_BYTES: u64 = 8 << 20;
+}
+
+/// The counts of a run for one call, and where to save them.
+#[derive(Debug)]
+pub struct OpenGateState {
+    pub gate_state: GateState,
+    /// Why former counts are lost, if they are.
+    pub damage: Option<String>,
+    pub saver: GateStateSaver,
+}
+
+/// The file of the counts, locked unless that failed.
+#[derive(Debug)]
+pub struct GateStateSaver {
+    /// The lock, and the state before this call.
+    locked: io::Result<(Lock, GateState)>,
+    is_damaged: bool,
+    file: JsonFile<GateState>,
+}
+
+impl GateStateStore {
+    pub fn new(dir: PathBuf, lock_timeout: Duration) -> GateStateStore {
+        GateStateStore { dir, lock_timeout }
+    }
+
+    /// The counts with the history of files, for reading only; empty if they cannot be read.
+    pub fn read(&self) -> GateState {
+        let mut gate_state = self.read_with_damage().0;
+        gate_state.ledger.files = HistoryFile::of(&self.dir).read();
+        gate_state
+    }
+
+    fn file(&self) -> JsonFile<GateState> {
+        JsonFile::at(self.dir.join("gates.json"))
+    }
+
+    fn read_with_damage(&self) -> (GateState, Option<String>) {
+        self.file().read().map(state_and_damage).unwrap_or_default()
+    }
+
+    /// Opens the counts for this call. If they cannot be locked, they are read, and [`GateStateSaver::save`] fails.
+    pub fn open(&self) -> OpenGateState {
+        let file = self.file();
+        let locked = self.lock().and_then(|lock| Ok((lock, state_and_damage(file.read()?))));
+        let (locked, (gate_state, damage)) = match locked {
+            Ok((lock, found)) => (Ok((lock, found.0.clone())), found),
+            Err(error) => (Err(error), self.read_with_damage()),
+        };
+        let saver = GateStateSaver { locked, is_damaged: damage.is_some(), file };
+        OpenGateState { gate_state, damage, saver }
+    }
+
+    /// Fails with `WouldBlock` when other hook calls hold the lock for too long: the block of this call stays a block, although
+    /// it is not counted. This cannot end in a live-lock: each call that takes the lock sets the modification time of the lock
+    /// file (unless it was set within [`TOUCH_INTERVAL`]) and holds the lock only while it judges, so this error needs new
+    /// calls all the time. When they end, the next attempt is counted. A lock that one process keeps for longer than
+    /// [`STUCK_AFTER`] is not busy but stuck.
+    fn lock(&self) -> io::Result<Lock> {
+        let path = self.dir.join("gates.lock");
+        let Some(lock) = fs::lock(&path, self.lock_timeout)? else {
+            let kind = if is_busy(&path) { io::ErrorKind::WouldBlock } else { io::ErrorKind::TimedOut };
+            return Err(fs::held_error(kind, LOCK_OWNER));
+        };
+        // If this fails, the lock merely does not count as busy.
+        let _ = lock.touch(TOUCH_INTERVAL);
+        Ok(lock)
+    }
+}
+
+impl GateStateSaver {
+    pub fn is_locked(&self) -> bool {
+        self.locked.is_ok()
+    }
+
+    /// Writes what this call changed, and a damaged file in any case, and unlocks it. If only the ledger's order grew, nothing
+    /// is written: no stored number refers to it.
+    pub fn save(self, after: GateState) -> io::Result<()> {
+        let (_lock, mut before) = self.locked?;
+        before.ledger.order = after.ledger.order;
+        before.v = after.v;
+        if before == after && !self.is_damaged {
+            return Ok(());
+        }
+        self.file.exchange(&after)
+    }
+}
+
+/// The run of a session that has subagents and no team.
+pub fn run_of_session(archive: &Archive, session: &SafeName) -> Option<SafeName> {
+    SafeName::new(&archive.index(&CaptureScope::Session(session.clone()))?.run)
+}
+
+pub(super) fn is_busy_error(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
+}
+
+/// The counts, and why former ones are lost, if they are.
+fn state_and_damage(read: Content<GateState>) -> (GateState, Option<String>) {
+    match read.valid() {
+        Ok(state) => (state.unwrap_or_default(), None),
+        Err(damage) => (GateState::default(), Some(format!("{damage}; its counts start again"))),
+    }
+}
+
+fn is_busy(lock: &Path) -> bool {
+    let Ok(taken) = lock.symlink_metadata().and_then(|metadata| metadata.modified()) else { return false };
+    // The time may be in the future, if the clock was set back.
+    taken.elapsed().unwrap_or_else(|error| error.duration()) < STUCK_AFTER
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_call_at_a_time_can_change_the_counts_and_damaged_ones_start_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = GateStateStore::new(dir.path().to_owned(), Duration::from_millis(5));
+        let session = |number: usize| number.to_string();
+        let refused = || store.open().saver.locked.unwrap_err().kind();
+        let add = |open: OpenGateState, name: String| {
+            let mut after = open.gate_state;
+            after.ledger.departed.insert(name);
+            open.saver.save(after)
+        };
+        let open = store.open();
+        assert_eq!(refused(), io::ErrorKind::WouldBlock, "another call has it");
+        open.saver.locked.as_ref().unwrap().0.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+        assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
+        add(open, session(2)).unwrap();
+        assert!(store.open().gate_state.ledger.departed.contains("2"));
+        let large = add(store.open(), "x".repeat(GateState::MAX_BYTES as usize));
+        assert!(large.is_err(), "a document that is too large to be read is not written");
+        assert!(store.open().gate_state.ledger.departed.contains("2"));
+        std::fs::write(dir.path().join("gates.json"), "{half").unwrap();
+        let open = store.open();
+        assert_eq!(open.gate_state, GateState::default());
+        let path = dir.path().join("gates.json");
+        assert!(open.damage.as_ref().is_some_and(|damage| damage.contains(&path.display().to_string())));
+        open.saver.save(open.gate_state).unwrap();
+        let open = store.open();
+        assert!(open.damage.is_none(), "the damage is reported once");
+        add(open, session(3)).unwrap();
+        assert!(store.open().gate_state.ledger.departed.contains("3"));
+    }
+
+    #[test]
+    fn counts_that_are_a_pipe_a_device_or_too_large_are_an_error() {
+        let make: [fn(&Path); 3] = [
+            |path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap(),
+            |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
+            |path| std::fs::File::create(path).unwrap().set_len(GateState::MAX_BYTES + 1).unwrap(),
+        ];
+        for make in make {
+            let dir = tempfile::tempdir().unwrap();
+            make(&dir.path().join("gates.json"));
+            let store = GateStateStore::new(dir.path().to_owned(), Duration::from_secs(5));
+            assert!(store.open().saver.locked.is_err());
+            assert_eq!(store.read(), GateState::default());
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Judges one event: collects the facts, evaluates the gates, counts, and stores the result.
+
+use std::cell::LazyCell;
+use std::cmp::Reverse;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::completion;
+use super::gate_state::{GateState, GateStateStore, OpenGateState, is_busy_error};
+use super::history_file::HistoryFile;
+use super::overrides::{FoundOverrides, OverrideFile, Overrides};
+use super::resolve_access::access;
+use super::snapshot_reader::SnapshotReader;
+use super::spending::RunSpending;
+use teamkeep_config::{Gate, Mode, Policy, Price};
+use teamkeep_model::payload::Kind;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::failure::uncounted_decision;
+use teamkeep_policy::gates::{budget, completion_check, needs_tasks};
+use teamkeep_policy::{
+    Case, Counting, Decision, Evaluation, FileHistory, Finding, Findings, Guard, Judged, Ledger, Rules,
+    TeamState, Unreadable, Verdict, decide, evaluate, judge, needs_team_state, uncounted,
+};
+use teamkeep_store::archive::{Archive, Index};
+
+/// How long a team's files are read for one hook call. Claude Code waits ten seconds for a hook before a tool.
+const READ_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// An event to be judged.
+#[derive(Clone, Copy)]
+pub struct PolicyRequest<'a> {
+    pub archive: &'a Archive,
+    /// The directory of the run, or of the session as long as it has no run: it has the counts.
+    pub home: &'a Path,
+    /// The store, with the overrides.
+    pub store: &'a Path,
+    pub lock_timeout: Duration,
+    /// The session's project, if Claude Code names one. Checks run there.
+    pub project: Option<&'a Path>,
+    pub now: Timestamp,
+    pub policy: &'a Policy,
+    pub rules: &'a Rules<'a>,
+    pub event: Judged<'a>,
+    pub run: Option<&'a str>,
+    pub team: Option<&'a str>,
+    /// The last snapshot index of the team.
+    pub index: Option<&'a Index>,
+    /// Number of the team's files that were not archived in time.
+    pub unarchived: usize,
+    /// Why files of the team may be missing from the index.
+    pub problems: &'a [&'a str],
+    /// The verdicts on the same event, if this hook call repeats an earlier one.
+    pub earlier_verdicts: Option<&'a [Verdict]>,
+    /// Whether Claude Code delivers the final text of a teammate's turn to the lead.
+    pub delivers_answers: bool,
+    /// Claude Code's directory.
+    pub client: &'a Path,
+    /// The user's prices of models.
+    pub prices: &'a [Price],
+}
+
+/// How an event was judged, and what went wrong meanwhile.
+#[derive(Debug, Default)]
+pub struct PolicyOutcome {
+    pub evaluation: Evaluation,
+    /// Why the policy failed, if it did; `on-error` decides what that means.
+    pub failed: Option<String>,
+    /// Why the former counts are lost, if they are.
+    pub damage: Option<String>,
+    /// Overrides in force that are not in the log, if there are findings or a task is completed.
+    pub found: Option<FoundOverrides>,
+}
+
+impl PolicyRequest<'_> {
+    /// Judges the event and stores what must be remembered. If counts cannot be opened or written, the policy failed, but the
+    /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block" or
+    /// other calls hold the lock.
+    pub fn judge(&self) -> PolicyOutcome {
+        // Before the lock is taken, because git is asked.
+        let access = access(self.policy, &self.event, || HistoryFile::of(self.home).read());
+        let event = Judged { access: access.as_ref(), ..self.event };
+        PolicyRequest { event, ..*self }.judge_with_access()
+    }
+
+    fn judge_with_access(&self) -> PolicyOutcome {
+        // The first failure of the policy itself.
+        let mut failed: Option<String> = None;
+
+        // Before the lock is taken, because other calls wait for it: files and checks.
+        let until = Instant::now().checked_add(READ_TIMEOUT);
+        let mut index = self.index.filter(|_| needs_team_state(&self.event));
+        let mut team = self.team(index, until);
+        let checked = self.check_completion(&team);
+        let spent = self.spending(&team).unwrap_or_else(|error| {
+            failed = Some(format!("cannot read the spending of the team: {error}"));
+            None
+        });
+        let history = HistoryFile::of(self.home);
+
+        // The counts and the history of the team, locked from here on until they are saved.
+        let OpenGateState { gate_state: GateState { ledger, mut guard, .. }, damage, saver } = self.open();
+        let files = self.event.access.map(|_| history.read()).unwrap_or_default();
+        team.ledger = Ledger { files: files.clone(), ..ledger };
+        team.spending = spent.map(|spent| spent.priced(self.prices, &team, None)).unwrap_or_default();
+
+        // The findings. For most tool calls, the team's files are read only if they matter for one.
+        if index.is_none() && needs_tasks(self.policy, &Case::new(self.event, &team)) {
+            index = self.index;
+            team = TeamState { ledger: team.ledger, spending: team.spending, ..self.team(index, until) };
+        }
+        let mut findings = judge(self.policy, self.rules, &Case::new(self.event, &team));
+        findings.extend(checked);
+        if index.is_none() && !findings.is_empty() {
+            // The loop guard depends on the state of the work.
+            index = self.index;
+            team = TeamState { ledger: team.ledger, ..self.team(index, until) };
+        }
+        let unread = team.unread + index.map_or(0, |_| self.unarchived);
+        if unread > 0 {
+            failed.get_or_insert(format!("{unread} of the team's files could not be read in time"));
+        }
+        let earlier = self.take_decided(&mut findings);
+        findings.sort_by_key(|finding| Reverse(finding.decision));
+
+        // The verdicts, by overrides and the loop guard.
+        let uses_overrides = !findings.is_empty() || self.event.kind == Kind::TaskCompleted;
+        let found = if uses_overrides { self.overrides().found(self.now) } else { None };
+        let counted =
+            Findings { event: &self.event, findings: &findings, max_blocks: self.policy.max_blocks };
+        let mut evaluation =
+            self.with_overrides(&team.members, |allow| evaluate(counted, &team, &mut guard, allow));
+
+        // The state that the next call needs.
+        budget::observe(self.policy, &self.event, &mut team);
+        if self.earlier_verdicts.is_none() {
+            team.apply(&self.event, &evaluation.judgement());
+        }
+        let TeamState { mut ledger, members, .. } = team;
+        if self.archive.metadata_only {
+            ledger.forget_texts();
+        }
+        if saver.is_locked()
+            && let Err(error) = history.write(&files, &ledger.files)
+        {
+            failed.get_or_insert(error.to_string());
+        }
+        // The history of files is in a file of its own.
+        ledger.files = FileHistory::default();
+        if let Err(error) = saver.save(GateState { v: 1, ledger, guard })
+            && !(is_busy_error(&error) && evaluation.is_blocked())
+        {
+            failed.get_or_insert(error.to_string());
+            if evaluation.is_blocked()
+                && uncounted_decision(self.policy.on_error, self.event.kind) == Decision::Allow
+            {
+                evaluation = self.evaluate_uncounted(findings, &members);
+            }
+        }
+        evaluation.verdicts.extend(earlier);
+        evaluation.sort();
+        PolicyOutcome { evaluation, failed, damage, found }
+    }
+
+    /// Reads the spending of the run, if a gate needs it.
+    fn spending(&self, team: &TeamState) -> io::Result<Option<RunSpending>> {
+        match self.run {
+            Some(run) if budget::needs_spending(self.policy, &Case::new(self.event, team)) => {
+                RunSpending::update(self.archive, run)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn overrides(&self) -> OverrideFile {
+        OverrideFile::new(self.store, self.lock_timeout)
+    }
+
+    /// The team, from its files and without its history.
+    fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
+        let live_first = self.archive.metadata_only;
+        let reader = SnapshotReader { archive: self.archive, client: Some(self.client), live_first, until };
+        let mut team = reader.team((self.team, self.event.payload.session()), index);
+        let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned() };
+        team.unreadable.extend(self.problems.iter().map(lost));
+        TeamState { delivers_answers: self.delivers_answers, ..team }
+    }
+
+    /// Opens the run's counts, or only reads them if they cannot be locked.
+    fn open(&self) -> OpenGateState {
+        self.counts().open()
+    }
+
+    fn counts(&self) -> GateStateStore {
+        GateStateStore::new(self.home.to_owned(), self.lock_timeout)
+    }
+
+    /// Removes the findings that already have a verdict from the earlier call, and returns these verdicts.
+    fn take_decided(&self, findings: &mut Vec<Finding>) -> Vec<Verdict> {
+        let mut verdicts = Vec::new();
+        findings.retain(|finding| {
+            let mut earlier = self.earlier_verdicts.into_iter().flatten();
+            let Some(earlier) = earlier.find(|one| finding.verdict().is_same(one)) else { return true };
+            // The earlier call turned a block that could not be counted into a warning.
+            let reason = match earlier.decision {
+                Decision::Warn => uncounted(finding.clone()).reason,
+                _ => finding.reason.clone(),
+            };
+            verdicts.push(Verdict { reason, ..earlier.clone() });
+            false
+        });
+        verdicts
+    }
+
+    /// Runs the checks of a completed task. They can take minutes, so the lock is not held: the counts are only read.
+    fn check_completion(&self, team: &TeamState) -> Option<Finding> {
+        let settings = &self.policy.completion_check;
+        if self.event.kind != Kind::TaskCompleted
+            || settings.check.is_empty()
+            || settings.mode == Mode::Off
+            || self.is_paused(Gate::CompletionCheck, &self.overrides().read())
+        {
+            return None;
+        }
+        let team = TeamState { ledger: self.counts().read().ledger, ..team.clone() };
+        let due = completion_check::due(self.policy, &Case::new(self.event, &team));
+        let payload = self.event.payload;
+        let id = payload.text("task_id").filter(|_| !due.is_empty())?;
+        let cwd = completion::directory(self.project, Path::new(payload.text("cwd").unwrap_or(".")));
+        let checked = completion::run(&due, &cwd, completion::BUDGET);
+        let owner = team.tasks.get(id).and_then(|task| task.owner.as_deref());
+        let about = owner.or(self.event.actor.name.as_deref()).unwrap_or("unknown");
+        completion::finding(&checked, (settings.mode, self.policy.on_error), id, about)
+    }
+
+    /// Without counts, blocks become warnings.
+    fn evaluate_uncounted(&self, findings: Vec<Finding>, members: &[String]) -> Evaluation {
+        let mut findings: Vec<Finding> = findings.into_iter().map(uncounted).collect();
+        findings.sort_by_key(|finding| Reverse(finding.decision));
+        let counting = Counting {
+            state: "",
+            max_blocks: self.policy.max_blocks,
+            at: self.now.millis(),
+            ends_turn: true,
+        };
+        self.with_overrides(members, |allow| decide(&findings, &mut Guard::default(), &counting, allow))
+    }
+
+    fn is_paused(&self, gate: Gate, overrides: &Overrides) -> bool {
+        !self.policy.unpausable.contains(&gate) && overrides.is_paused(gate, self.team, self.now)
+    }
+
+    /// Evaluates with the overrides. An allowance is used up, except by a warning, and returned if another gate blocks the
+    /// action.
+    fn with_overrides(
+        &self,
+        members: &[String],
+        evaluate: impl FnOnce(&mut dyn FnMut(&Finding) -> bool) -> Evaluation,
+    ) -> Evaluation {
+        let file = self.overrides();
+        let (overrides, mut used) = (LazyCell::new(|| file.read_active(self.now)), Vec::new());
+        let evaluation = evaluate(&mut |finding| {
+            if self.is_paused(finding.gate, &overrides) {
+                return true;
+            }
+            let is_fixed = self.policy.unpausable.contains(&finding.gate);
+            if finding.gate != Gate::PrematureShutdown || finding.decision != Decision::Block || is_fixed {
+                return false;
+            }
+            let Some(name) = overrides.allowed_shutdown(&finding.about, members) else { return false };
+            let removed = file.change(self.now, |overrides| {
+                let index = overrides.shutdowns.iter().position(|one| one == name)?;
+                Some(overrides.shutdowns.remove(index))
+            });
+            let removed = removed.ok().flatten();
+            used.extend(removed.clone());
+            removed.is_some()
+        });
+        if evaluation.is_blocked() && !used.is_empty() {
+            let _ = file.change(self.now, |overrides| {
+                used.retain(|name| !overrides.shutdowns.contains(name));
+                overrides.shutdowns.append(&mut used);
+            });
+        }
+        evaluation
+    }
+}

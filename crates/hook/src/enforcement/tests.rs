@@ -1,0 +1,13 @@
+mod edits;
+mod git;
+#[path = "../../../policy/src/tests/scene.rs"]
+#[allow(dead_code, reason = "the tests of the policy use the rest")]
+mod scene;
+
+use teamkeep_config::Policy;
+use teamkeep_policy::{Access, FileHistory, Judged};
+
+/// Asks the disk and git.
+fn facts(policy: &Policy, event: &Judged<'_>, history: &FileHistory) -> Option<Access> {
+    super::access(policy, event, || history.clone())
+}

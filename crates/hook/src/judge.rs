@@ -1,0 +1,272 @@
+//! The policy's verdicts. They come after the event is recorded, so that no policy can lose an event.
+
+use std::cell::OnceCell;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
+
+use super::call::Call;
+use super::{BackgroundMode, MAX_CHARS, Recorder};
+use crate::enforcement::{FoundOverrides, OverrideFile, Overrides, PolicyOutcome, PolicyRequest};
+use crate::response::{Answer, BLOCK_EXIT_CODE};
+use teamkeep_config::{Gate, ORGANIZATION_FILE, OnError, Problem};
+use teamkeep_model::compat::delivers_answers;
+use teamkeep_model::event::{Actor, Event, Id, OVERRIDE};
+use teamkeep_model::payload::{Kind, MessageKind, Payload};
+use teamkeep_model::{Note, Tool};
+use teamkeep_policy::failure;
+use teamkeep_policy::{
+    Decision, Evaluation, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, line, short_reason,
+};
+use teamkeep_store::archive::CaptureScope;
+use teamkeep_store::log::EventLog;
+use teamkeep_store::metadata_only;
+use teamkeep_system::diagnostics;
+use teamkeep_system::error::{Error, Result};
+
+/// Time limit for all rules of a call. One more match may follow.
+const RULES_TIMEOUT: Duration = Duration::from_secs(1);
+
+impl Call<'_> {
+    /// Judges the event, records the verdicts that an earlier call for it did not record, and writes the response.
+    pub fn judge(&mut self) {
+        let recorder = self.received.recorder;
+        let in_team = self.by.resolved.member && self.by.run.is_some();
+        let by_rule = Rules::of(&recorder.config.rule).apply_to(self.received.kind);
+        let redirected = if in_team || by_rule { self.redirected() } else { None };
+        let warns_of_redirection =
+            redirected.as_ref().is_some_and(|verdict| verdict.decision == Decision::Warn);
+        let (kind, payload) = (self.received.kind, &self.received.payload);
+        let mut judged = PolicyOutcome::default();
+        let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
+        let on_error = if in_team || by_rule { recorder.config.policy.on_error } else { OnError::Allow };
+        let unusable = recorder.unusable(kind, on_error);
+        let failure = self.found.store_failures().next();
+        // A malformed payload cannot be judged. An event that could not be recorded is judged nevertheless.
+        if let Some(malformed) = &payload.malformed {
+            judged.failed = Some(format!("the payload cannot be parsed: {malformed}"));
+        } else if is_blocked || unusable.as_ref().is_some_and(|verdict| verdict.decision == Decision::Block) {
+        } else if in_team || by_rule {
+            judged = self.ask_gates();
+        } else if let Some(unseen) = self.found.unseen_team().filter(|_| proves_a_team(kind, payload)) {
+            judged.failed = Some(unseen);
+        } else if let Some(failure) = failure {
+            // Without stored team files, it is unknown whether the policy concerns the call.
+            judged.failed = Some(failure.note.text.clone());
+        }
+        let PolicyOutcome { mut evaluation, failed, damage, found } = judged;
+        self.outcome.notes.extend(damage.map(Note::problem));
+        let failed = failed.map(|why| {
+            self.outcome.add(format!("cannot evaluate the policy: {why}"));
+            recorder.failed(kind, &why)
+        });
+        // For a malformed payload, the event already has the reason.
+        let is_shown = |verdict: &Verdict| {
+            (payload.malformed.is_none() && kind.is_judged()) || verdict.decision == Decision::Block
+        };
+        for verdict in unusable.into_iter().chain(failed.filter(is_shown)).chain(redirected) {
+            evaluation.add(verdict);
+        }
+        if !is_blocked {
+            if let Some(found) = &found {
+                let recorded = self.record_found(found);
+                self.outcome.note("record an override that was found", recorded);
+            }
+            self.record_verdicts(&evaluation);
+        }
+        // A block hides the warning, so that it comes again.
+        self.by.state.redirected |= warns_of_redirection && self.outcome.answer.exit != BLOCK_EXIT_CODE;
+    }
+
+    fn ask_gates(&self) -> PolicyOutcome {
+        let (received, recorder, by) = (&self.received, self.received.recorder, &self.by);
+        let team = by.resolved.team.as_ref();
+        let of_team = |subject: &CaptureScope| subject.team() == team;
+        let own = self.found.store_failures().filter(|failure| failure.subject.as_ref().is_some_and(of_team));
+        let problems: Vec<&str> = own.map(|failure| failure.note.text.as_str()).collect();
+        let log = self.log();
+        let begin = OnceCell::new();
+        let is_late = || begin.get_or_init(Instant::now).elapsed() >= RULES_TIMEOUT;
+        let request = PolicyRequest {
+            archive: &received.archive,
+            home: log.dir(),
+            store: &recorder.paths.store,
+            lock_timeout: recorder.config.log.lock_patience,
+            project: recorder.env.project.as_deref(),
+            now: received.at,
+            policy: &recorder.config.policy,
+            rules: &Rules::of(&recorder.config.rule).until(&is_late),
+            event: JudgedEvent {
+                at: received.at,
+                kind: received.kind,
+                actor: &by.actor,
+                payload: &received.payload,
+                access: None,
+            },
+            run: by.run.as_deref(),
+            team: team.map(|team| team.as_str()),
+            index: team.and_then(|team| self.found.teams.get(team)),
+            unarchived: team.and_then(|team| self.found.unarchived.get(team)).copied().unwrap_or_default(),
+            problems: &problems,
+            earlier_verdicts: received.earlier_verdicts.as_deref(),
+            delivers_answers: delivers_answers(by.state.version.as_deref()),
+            client: &received.client,
+            prices: &recorder.config.report.price,
+        };
+        // A panic in a gate is handled like any other failure of the policy.
+        let on_panic = failure::uncounted_decision(recorder.config.policy.on_error, received.kind);
+        let blocks_on_panic = on_panic == Decision::Block && recorder.finish == BackgroundMode::Detached;
+        match blocks_on_panic {
+            true => diagnostics::with_panic_exit_code(BLOCK_EXIT_CODE.into(), || request.judge()),
+            false => request.judge(),
+        }
+    }
+
+    /// Whether no earlier call for the same event recorded this verdict.
+    pub fn is_new(&self, verdict: &Verdict) -> bool {
+        !self.received.earlier_verdicts.iter().flatten().any(|earlier| earlier.is_same(verdict))
+    }
+}
+
+/// Whether only a member of a team makes such a call.
+fn proves_a_team(kind: Kind, payload: &Payload) -> bool {
+    let sent = || Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain);
+    kind == Kind::PreToolUse && (payload.tool() == Some(Tool::TeamDelete) || sent())
+}
+
+impl Call<'_> {
+    pub fn record_verdicts(&mut self, evaluation: &Evaluation) {
+        let kind = self.received.kind;
+        let log = self.log();
+        for verdict in &evaluation.verdicts {
+            if self.is_new(verdict) {
+                self.record_verdict(verdict, &log);
+            }
+        }
+        let Some(verdict) = evaluation.decisive() else { return };
+        if verdict.decision == Decision::Block {
+            self.outcome.answer = Answer::block(kind, &verdict.reason);
+            return;
+        }
+        // An action allowed after blocks, and each warning, is reported once for each state of the tasks.
+        let shown = evaluation.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
+        let mut notices: Vec<String> =
+            shown.filter_map(|verdict| notice(kind, &self.by.actor, verdict)).collect();
+        if !notices.is_empty() {
+            // An error of the recorder is reported as well.
+            let answer = std::mem::take(&mut self.outcome.answer);
+            notices.extend(Some(answer.stderr.clone()).filter(|failure| !failure.is_empty()));
+            self.outcome.answer = answer.and_warn(kind, &notices.join("\n"));
+        }
+    }
+
+    pub fn record_verdict(&mut self, verdict: &Verdict, log: &EventLog) {
+        let received = &self.received;
+        let reduced = received.recorder.is_metadata_only().then(|| Verdict {
+            reason: metadata_only::digest_placeholder(verdict.reason.as_bytes()),
+            ..verdict.clone()
+        });
+        let event = self.event();
+        let line = line(reduced.as_ref().unwrap_or(verdict), &Id::new(received.at), &event);
+        let how = received.recorder.appending();
+        let appended = line.map_err(Error::from_json).and_then(|line| log.append(&line, received.at, how));
+        self.outcome.note("record the verdict", appended);
+    }
+
+    /// Records overrides that no command recorded, in the same form.
+    fn record_found(&self, found: &FoundOverrides) -> Result<()> {
+        let (received, recorder) = (&self.received, self.received.recorder);
+        let Overrides { pauses, shutdowns, .. } = &found.overrides;
+        let policy = &recorder.config.policy;
+        let with_fixed = |gate: Option<&str>, mut payload: Value| {
+            let fixed = policy.fixed_gates(gate);
+            if !fixed.is_empty() {
+                payload["fixed"] = json!(fixed);
+            }
+            payload
+        };
+        let pauses = pauses.iter().map(|pause| {
+            let payload = json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until, "found": true});
+            with_fixed(pause.gate.as_deref(), payload)
+        });
+        let shutdowns = shutdowns.iter().map(|name| {
+            let gate = Gate::PrematureShutdown.name();
+            let payload = json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name, "found": true});
+            with_fixed(Some(gate), payload)
+        });
+        let (event, log) = (self.event(), self.log());
+        for payload in pauses.chain(shutdowns) {
+            let payload = to_raw_value(&payload).map_err(Error::from_json)?;
+            let (id, actor) =
+                (Id::new(received.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });
+            let event = Event { id: id.as_str(), event: OVERRIDE, actor: &actor, payload: &payload, ..event };
+            log.append(&event.line().map_err(Error::from_json)?, received.at, recorder.appending())?;
+        }
+        let file = OverrideFile::new(&recorder.paths.store, recorder.config.log.lock_patience);
+        file.note_recorded(found)
+            .map_err(|error| Error::caused("cannot mark the overrides as recorded", error))
+    }
+}
+
+/// The message for a verdict that allows the action; `None` if it needs none.
+fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
+    match verdict.decision {
+        Decision::Warn => Some(verdict.reason.clone()),
+        Decision::Allow if verdict.escalated => {
+            // An idle event is reported to the user, and a tool call to the agent.
+            let what = match kind {
+                Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").finish(),
+                _ => "this action".to_owned(),
+            };
+            let blocks = match verdict.blocks.unwrap_or_default() {
+                1 => "1 block".to_owned(),
+                blocks => format!("{blocks} blocks"),
+            };
+            let source = verdict.source();
+            let reason = short_reason(&source, &verdict.reason);
+            Some(format!("teamkeep allowed {what} after {blocks} ({source}: {reason})"))
+        }
+        _ => None,
+    }
+}
+
+impl Recorder {
+    /// The verdict when a policy file cannot be used. With `on-error = "block"` the defaults do not replace the file: the event
+    /// is blocked regardless of the gates. Otherwise it is only recorded, because it was reported when the session began, as
+    /// are errors in other files than the organization's.
+    pub(super) fn unusable(&self, kind: Kind, on_error: OnError) -> Option<Verdict> {
+        let decides =
+            |problem: &&&Problem| !self.has_organization || problem.path == Path::new(ORGANIZATION_FILE);
+        let errors: Vec<&Problem> = self.problems.iter().filter(|problem| problem.is_error()).collect();
+        let deciding = errors.iter().find(decides);
+        let error = deciding.or(errors.first()).filter(|_| kind.is_judged())?;
+        let on_error = if deciding.is_some() { on_error } else { OnError::Allow };
+        let place = escaped(&error.location(), MAX_CHARS);
+        let verdict = failure::verdict(on_error, kind, failure::UNUSABLE, String::new());
+        let reason = match verdict.decision {
+            Decision::Block => format!(
+                "teamkeep cannot use the policy file {place}, and on-error = \"block\" blocks this action until the file is \
+                 fixed. Report this to the user; `teamkeep config check` shows the errors."
+            ),
+            _ => format!("the policy file {place} cannot be used and is ignored"),
+        };
+        let repeated = verdict.decision != Decision::Block;
+        Some(Verdict { reason, repeated, ..verdict })
+    }
+
+    /// The verdict when the policy failed or its state could not be written, as `on-error` defines it.
+    pub(super) fn failed(&self, kind: Kind, why: &str) -> Verdict {
+        let why = escaped(why, MAX_CHARS);
+        let mut verdict = failure::verdict(self.config.policy.on_error, kind, failure::FAILED, String::new());
+        verdict.reason = match verdict.decision {
+            Decision::Block => format!(
+                "teamkeep could not evaluate the policy, and on-error = \"block\" blocks this action ({why}). \
+                 Report this to the user; `teamkeep doctor` shows the cause."
+            ),
+            _ => format!("the policy could not be evaluated: {why}"),
+        };
+        verdict
+    }
+}

@@ -1,0 +1,199 @@
+//! The answer to Claude Code as far as no gate decides it.
+
+use super::call::Call;
+use super::captured_teams::TeamNote;
+use super::{MAX_CHARS, Recorder};
+use crate::attribution::BlockedDeletes;
+use crate::response::Answer;
+use teamkeep_config::project::{Trust, name_of};
+use teamkeep_config::{Code, OnError, OnFailure, Problem, source};
+use teamkeep_model::payload::Kind;
+use teamkeep_model::{Limit, Note, Severity};
+use teamkeep_policy::{Reason, escaped, failure};
+use teamkeep_store::archive::CaptureScope;
+use teamkeep_system::command::quoted;
+
+impl Call<'_> {
+    pub fn prepare_answer(&mut self) {
+        if let Some(malformed) = &self.received.payload.malformed {
+            let what = "the payload on stdin is not a JSON object";
+            let message = format!("teamkeep: {what} ({malformed}); its text was recorded");
+            self.outcome.answer = Answer::failed(message);
+            return;
+        }
+        let blocked = self.block_unarchived_delete();
+        self.outcome.answer = blocked.or_else(|| self.start_session()).unwrap_or_default();
+    }
+
+    /// At SessionStart, requests FileChanged events for changes between two hook calls, and notifies the user.
+    fn start_session(&self) -> Option<Answer> {
+        let (received, recorder) = (&self.received, self.received.recorder);
+        if received.kind != Kind::SessionStart {
+            return None;
+        }
+        let watches = recorder.config.hook.watch && received.client.is_absolute();
+        let path = |dir: &&str| received.client.join(dir).into_os_string().into_string().ok();
+        let watched: Vec<String> = ["teams", "tasks"].iter().filter(|_| watches).filter_map(path).collect();
+        let broken = recorder.config_error_notice();
+        // A compacted session continues, and the request is still active.
+        let notice = if received.starts_session() { recorder.untrusted_notice() } else { None };
+        (watches || broken.is_some() || notice.is_some())
+            .then(|| Answer::begin(&watched, broken.as_deref(), notice.as_deref()))
+    }
+}
+
+impl Recorder {
+    /// The message about untrusted commands of a project, to the user only, because only the user may trust them.
+    fn untrusted_notice(&self) -> Option<String> {
+        let problem = self.problems.iter().find(|problem| is_unapplied(problem.code))?;
+        let project = problem.path.ancestors().nth(2)?;
+        if problem.code == Code::TrustGone {
+            let path = escaped(&problem.path.display().to_string(), MAX_CHARS);
+            return Some(format!("teamkeep: {path}: {}", problem.message));
+        }
+        Some(format!(
+            "teamkeep: the project's checks and rules in {} are disabled: {}. To inspect and trust them: \
+             teamkeep policy trust --project {}",
+            escaped(&problem.path.display().to_string(), MAX_CHARS),
+            escaped(&problem.message, MAX_CHARS),
+            shell_quoted(&project.display().to_string()),
+        ))
+    }
+
+    /// The message about unusable policy files. The model reads it, so it must not quote such a file.
+    fn config_error_notice(&self) -> Option<String> {
+        let mut errors = self.problems.iter().filter(|problem| problem.is_error());
+        let first = errors.next()?;
+        let more = errors.count();
+        let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+        let (code, place) = (first.code.name(), escaped(&first.location(), MAX_CHARS));
+        Some(format!(
+            "teamkeep: ignoring an invalid policy file: {code} at {place}{more}. See: teamkeep config check"
+        ))
+    }
+}
+
+fn shell_quoted(path: &str) -> String {
+    quoted(&escaped(path, MAX_CHARS))
+}
+
+/// Whether this problem disables the checks and rules of a project.
+pub fn is_unapplied(code: Code) -> bool {
+    matches!(code, Code::Untrusted | Code::TrustGone)
+}
+
+impl Call<'_> {
+    /// Warns the user once per session and file content, at the first judged event without another response. The model does not
+    /// get the warning: only the user may trust the file.
+    pub fn notify_trust_change(&mut self) {
+        let received = &self.received;
+        let starts = received.starts_session();
+        if !starts && !received.kind.is_judged() {
+            return;
+        }
+        let Some((problem, hash)) = received.recorder.changed() else { return };
+        if self.by.state.changed.as_ref() == Some(&hash) {
+            return;
+        }
+        // At SessionStart, another message lists the disabled commands.
+        if !starts {
+            if self.outcome.answer != Answer::allow() || received.payload.malformed.is_some() {
+                return;
+            }
+            let path = escaped(&problem.path.display().to_string(), MAX_CHARS);
+            let reason = match problem.code {
+                Code::TrustGone => format!("{path}: {}", problem.message),
+                _ => format!(
+                    "{path} changed after it was trusted: the project's checks and rules are disabled until \
+                     you trust it again (teamkeep policy trust)"
+                ),
+            };
+            self.outcome.answer = Answer::notify_user(&format!("teamkeep: {reason}"));
+            let verdict = failure::verdict(OnError::Allow, received.kind, failure::UNTRUSTED, reason);
+            self.record_verdict(&verdict, &self.log());
+        }
+        self.by.state.changed = Some(hash);
+    }
+}
+
+impl Recorder {
+    fn changed(&self) -> Option<(&Problem, String)> {
+        let left_out =
+            self.problems.iter().find(|problem| is_unapplied(problem.code) || problem.is_error())?;
+        let trust = Trust::load(&self.paths.trust()).ok()?;
+        trust.of(&name_of(&left_out.path))?;
+        let hash = source::hash(&left_out.path).map(|hash| hash.to_hex().to_string());
+        Some((left_out, hash.unwrap_or_default()))
+    }
+}
+
+impl Call<'_> {
+    /// Blocks a TeamDelete if something could not be archived. If the store itself fails, it stays blocked: the loss could not
+    /// even be recorded. Files that a working store cannot archive block it `max-blocks` times, because it may be impossible to
+    /// change them; the count starts again when fewer of them are left.
+    pub fn block_unarchived_delete(&mut self) -> Option<Answer> {
+        let (received, found) = (&self.received, &self.found);
+        if !received.deletes {
+            return None;
+        }
+        let team = self.by.resolved.team.as_ref();
+        // Problems of another team do not block, if it is known which team is deleted.
+        let is_deleted = |subject: &CaptureScope| team.is_none() || subject.team() == team;
+        let concerns = |of_team: &&TeamNote| of_team.subject.as_ref().is_none_or(is_deleted);
+        let own = || found.notes.iter().filter(concerns).map(|of_team| &of_team.note);
+        let mut problems: Vec<&Note> = own().filter(|note| note.is_store_failure()).collect();
+        if !team.and_then(|team| found.teams.get(team)).is_some_and(|index| index.present) {
+            problems.extend(found.overlooked());
+        }
+        let store_works = problems.is_empty();
+        problems.extend(own().filter(|note| note.severity == Severity::Loss && !note.is_store_failure()));
+        if problems.is_empty() {
+            self.by.state.refused = None;
+            return None;
+        }
+        let texts: Vec<&str> = problems.iter().map(|note| note.text.as_str()).collect();
+        let why = texts.join("; ");
+        if received.recorder.config.archive.on_failure == OnFailure::Warn {
+            let what = "TeamDelete is allowed although the team could not be archived";
+            return Some(Answer::failed(format!("teamkeep: {what}: {why}")));
+        }
+        if store_works {
+            let files = problems.iter().map(|note| note.files()).sum();
+            let before = received.before.refused.filter(|before| before.files <= files);
+            let times = before.map_or(0, |before| before.times);
+            if times >= received.recorder.config.policy.max_blocks {
+                let lost = format!(
+                    "TeamDelete is allowed after {times} blocks although not everything was archived: {why}"
+                );
+                let answer = Answer::failed(format!("teamkeep: {lost}"));
+                self.outcome.lost_with_team = Some(lost);
+                return Some(answer);
+            }
+            self.by.state.refused = Some(BlockedDeletes { times: times + 1, files });
+        }
+        let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
+        let paths = &received.recorder.paths;
+        let (store, config) = (paths.store.display(), paths.config.display());
+        // One remedy helps only if the same limit is behind every problem.
+        let limits = problems.iter().map(|note| note.limit());
+        let limit = limits.reduce(|one, other| one.filter(|_| one == other)).flatten();
+        let remedy = match limit.map(Limit::key) {
+            Some(None) => "Delete again: each attempt continues where the last one stopped".to_owned(),
+            Some(Some(key)) => {
+                format!("Ask the user to raise `{key}` under [archive] in {config}, then delete again")
+            }
+            None => format!(
+                "Ask the user to free disk space or to fix the permissions of {store}, then delete again"
+            ),
+        };
+        // File names are untrusted.
+        let why = escaped(&why, MAX_CHARS);
+        let reason = Reason::default()
+            .then(&format!(
+                "teamkeep blocks TeamDelete: {team} could not be archived, and deleting it now would lose data that is \
+                 not recorded yet ({why})."
+            ))
+            .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
+        Some(Answer::block(Kind::PreToolUse, reason.finish()))
+    }
+}

@@ -1,0 +1,123 @@
+//! The format of a hook's response: the only place to change when Claude Code changes it.
+
+use serde_json::{Value, json};
+
+use teamkeep_model::payload::Kind;
+
+pub const BLOCK_EXIT_CODE: u8 = 2;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// The exit code: 0; 1 for a failure of teamkeep, after which Claude Code continues; 2 only for a block.
+    pub exit: u8,
+    /// Empty, or exactly one JSON object.
+    pub stdout: String,
+    /// Empty, or the reason of a block, or an error.
+    pub stderr: String,
+}
+
+impl Answer {
+    pub fn allow() -> Answer {
+        Answer::default()
+    }
+
+    pub fn failed(message: impl Into<String>) -> Answer {
+        Answer { exit: 1, stderr: message.into(), ..Answer::default() }
+    }
+
+    /// Blocks the action with a reason for the model. At an event that cannot be blocked, allows it.
+    pub fn block(kind: Kind, reason: impl Into<String>) -> Answer {
+        let exit = if kind.is_judged() { BLOCK_EXIT_CODE } else { 0 };
+        Answer { exit, stderr: reason.into(), ..Answer::default() }
+    }
+
+    /// Allows the action with a warning for the user; at PreToolUse also for the model, beside the tool's result.
+    pub fn warn(kind: Kind, reason: &str) -> Answer {
+        let output = match kind {
+            Kind::PreToolUse => json!({
+                "systemMessage": reason,
+                "hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": reason},
+            }),
+            _ => json!({"systemMessage": reason}),
+        };
+        Answer::json(&output)
+    }
+
+    fn json(output: &Value) -> Answer {
+        Answer { stdout: format!("{output}\n"), ..Answer::default() }
+    }
+
+    pub fn and_warn(self, kind: Kind, reason: &str) -> Answer {
+        let Ok(mut output) = serde_json::from_str::<Value>(&self.stdout) else {
+            return Answer::warn(kind, reason);
+        };
+        let earlier = output.get("systemMessage").and_then(Value::as_str);
+        let message = earlier.map_or(reason.to_owned(), |earlier| format!("{earlier}\n{reason}"));
+        output["systemMessage"] = json!(message);
+        Answer::json(&output)
+    }
+
+    /// Adds a text that the model reads with its next request, behind what it already reads.
+    pub fn and_context(self, kind: Kind, text: &str) -> Answer {
+        let mut output = serde_json::from_str::<Value>(&self.stdout).unwrap_or_else(|_| json!({}));
+        let specific = &mut output["hookSpecificOutput"];
+        let earlier = specific.get("additionalContext").and_then(Value::as_str);
+        let context = earlier.map_or(text.to_owned(), |earlier| format!("{earlier}\n{text}"));
+        specific["hookEventName"] = json!(kind.name());
+        specific["additionalContext"] = json!(context);
+        Answer { stdout: format!("{output}\n"), ..self }
+    }
+
+    pub fn notify_user(what: &str) -> Answer {
+        Answer::json(&json!({"systemMessage": what}))
+    }
+
+    /// The response at SessionStart: asks Claude Code to run the FileChanged hook for every file below these paths
+    /// (since 2.1.83), and reports problems of the policy to the lead and the user, others only to the user.
+    pub fn begin(watch: &[String], wrong: Option<&str>, user: Option<&str>) -> Answer {
+        let mut specific = json!({"hookEventName": "SessionStart"});
+        let mut output = json!({});
+        if !watch.is_empty() {
+            specific["watchPaths"] = json!(watch);
+        }
+        if let Some(wrong) = wrong {
+            specific["additionalContext"] = json!(wrong);
+        }
+        let messages: Vec<&str> = wrong.into_iter().chain(user).collect();
+        if !messages.is_empty() {
+            output["systemMessage"] = json!(messages.join("\n"));
+        }
+        output["hookSpecificOutput"] = specific;
+        Answer::json(&output)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_cannot_block_never_exits_with_2() {
+        assert_eq!(Answer::block(Kind::PreToolUse, "no").exit, 2);
+        let begun =
+            Answer::begin(&["/teams".to_owned()], None, Some("one")).and_warn(Kind::SessionStart, "two");
+        let output: Value = serde_json::from_str(&begun.stdout).unwrap();
+        assert_eq!(output["systemMessage"], "one\ntwo");
+        assert_eq!(output["hookSpecificOutput"]["watchPaths"], json!(["/teams"]));
+        let informed = begun.and_context(Kind::SessionStart, "a").and_context(Kind::SessionStart, "b");
+        let output: Value = serde_json::from_str(&informed.stdout).unwrap();
+        assert_eq!(output["systemMessage"], "one\ntwo");
+        let specific =
+            json!({"hookEventName": "SessionStart", "watchPaths": ["/teams"], "additionalContext": "a\nb"});
+        assert_eq!(output["hookSpecificOutput"], specific);
+        let only = Answer::allow().and_context(Kind::SessionStart, "a");
+        let output: Value = serde_json::from_str(&only.stdout).unwrap();
+        let specific = json!({"hookEventName": "SessionStart", "additionalContext": "a"});
+        assert_eq!(output, json!({"hookSpecificOutput": specific}));
+        for kind in
+            [Kind::SubagentStart, Kind::SessionStart, Kind::SessionEnd, Kind::PostToolUse, Kind::Unknown]
+        {
+            assert_eq!(Answer::block(kind, "no").exit, 0, "{kind:?}");
+        }
+    }
+}

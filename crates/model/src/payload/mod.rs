@@ -1,0 +1,240 @@
+//! Payloads of hook calls: tolerant parsing, and typed views.
+
+mod agent_id;
+mod kind;
+mod tool;
+
+use std::path::Path;
+
+use base64::Engine;
+use serde_json::Value;
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+pub use agent_id::AgentId;
+pub use kind::{JUDGED, KNOWN, Kind};
+pub use tool::{Message, MessageKind, Spawn, TaskUpdate, shown_task};
+
+use crate::Tool;
+use crate::json;
+
+/// A payload. All getters are tolerant: they return `None` for a field that is missing or has another type.
+#[derive(Debug)]
+pub struct Payload {
+    pub raw: Box<RawValue>,
+    /// Why it cannot be parsed, if so.
+    pub malformed: Option<String>,
+    /// Whether some values are missing from the parsed fields because of a limit. The text is complete nevertheless.
+    pub cut: bool,
+    fields: Value,
+}
+
+/// Maximum number of parsed values in each part of a payload. The text is not limited.
+const MAX_FIELDS: usize = 100_000;
+
+pub fn parse(input: &Input) -> Payload {
+    let bytes = trimmed(&input.bytes);
+    if let Some(problem) = &input.problem {
+        // An object with its closing bracket is complete, even if the pipe is still open.
+        let whole = input
+            .held
+            .then(|| parse(&Input::from(input.bytes.clone())))
+            .filter(|whole| whole.malformed.is_none());
+        return whole.unwrap_or_else(|| broken(bytes, problem.clone()));
+    }
+    if bytes.is_empty() {
+        return broken(bytes, "stdin was empty".to_owned());
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => return broken(bytes, format!("invalid UTF-8: {error}")),
+    };
+    let json::Opened { value: fields, cut } = match json::read(bytes, MAX_FIELDS) {
+        Ok(opened) => opened,
+        Err(error) => return broken(bytes, why_invalid(&error)),
+    };
+    let Ok(raw) = RawValue::from_string(on_one_line(text)) else {
+        return broken(bytes, "not valid JSON".to_owned());
+    };
+    let malformed = (!fields.is_object()).then(|| "not a JSON object".to_owned());
+    Payload { raw, malformed, cut, fields }
+}
+
+/// Where the JSON is wrong. The parser's own words name its rules.
+fn why_invalid(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
+    match error.classify() {
+        Category::Eof => format!("invalid JSON: it ends too early, at line {line} column {column}"),
+        _ => format!("invalid JSON at line {line} column {column}"),
+    }
+}
+
+/// A payload that is not valid JSON: its text, or base64 if it is not UTF-8 either. Event and session are still known
+/// if they come before the error.
+fn broken(bytes: &[u8], problem: String) -> Payload {
+    // In JSON, each control character takes six bytes.
+    let controls = bytes.iter().filter(|byte| **byte < 0x20).count();
+    let (key, text) = match std::str::from_utf8(bytes) {
+        Ok(text) if controls <= bytes.len() / 8 => ("text", text.to_owned()),
+        _ => ("base64", base64::engine::general_purpose::STANDARD.encode(bytes)),
+    };
+    let wrapped = serde_json::json!({ key: text });
+    let raw = serde_json::value::to_raw_value(&wrapped).unwrap_or_else(|_| RawValue::NULL.to_owned());
+    let fields = Value::Object(json::scan_top_level(bytes, &["hook_event_name", "session_id"]));
+    Payload { raw, malformed: Some(problem), cut: false, fields }
+}
+
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii()
+}
+
+/// Removes the line breaks between tokens. Strings cannot contain any in valid JSON.
+fn on_one_line(text: &str) -> String {
+    if text.bytes().any(|byte| byte == b'\n' || byte == b'\r') {
+        text.chars().filter(|c| *c != '\n' && *c != '\r').collect()
+    } else {
+        text.to_owned()
+    }
+}
+
+impl Payload {
+    pub fn from_raw(raw: &RawValue) -> Payload {
+        Payload { raw: raw.to_owned(), ..Payload::fields_of(raw) }
+    }
+
+    /// Like [`Payload::from_raw`], without the text: for callers that parse many payloads.
+    pub fn fields_of(raw: &RawValue) -> Payload {
+        let opened = json::read(raw.get().as_bytes(), MAX_FIELDS).unwrap_or_default();
+        Payload { raw: RawValue::NULL.to_owned(), malformed: None, cut: opened.cut, fields: opened.value }
+    }
+
+    pub fn forget(&mut self, keys: &[&str]) {
+        if let Value::Object(fields) = &mut self.fields {
+            let kept = std::mem::take(fields).into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
+            *fields = kept.collect();
+        }
+    }
+
+    pub fn event_name(&self) -> Option<&str> {
+        self.text("hook_event_name")
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.event_name().map_or(Kind::Unknown, Kind::named)
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.fields.get(key)?.as_str()
+    }
+
+    pub fn field(&self, key: &str) -> Option<&Value> {
+        self.fields.get(key)
+    }
+
+    pub fn session(&self) -> Option<&str> {
+        self.text("session_id")
+    }
+
+    pub fn agent_id(&self) -> Option<&str> {
+        self.text("agent_id").filter(|id| !id.is_empty())
+    }
+
+    pub fn transcript(&self) -> Option<&Path> {
+        self.text("transcript_path").map(Path::new)
+    }
+
+    pub fn tool_name(&self) -> Option<&str> {
+        self.text("tool_name")
+    }
+
+    pub fn tool(&self) -> Option<Tool> {
+        self.tool_name().map(Tool::named)
+    }
+
+    pub fn tool_input(&self) -> &Value {
+        self.fields.get("tool_input").unwrap_or(&Value::Null)
+    }
+
+    /// Whether it is the notification that a session has waited for its user for a minute.
+    pub fn is_idle_prompt(&self) -> bool {
+        self.text("notification_type") == Some("idle_prompt")
+    }
+
+    pub fn tool_response(&self) -> &Value {
+        self.fields.get("tool_response").unwrap_or(&Value::Null)
+    }
+
+    /// The id that the tool call has in PreToolUse, PostToolUse and the transcript.
+    pub fn tool_use_id(&self) -> Option<&str> {
+        self.text("tool_use_id")
+    }
+}
+
+#[derive(Debug)]
+pub struct Input {
+    pub bytes: Vec<u8>,
+    /// Why the input is incomplete, if it is.
+    pub problem: Option<String>,
+    /// Whether the time limit passed while the pipe was still open. The input may be complete nevertheless.
+    pub held: bool,
+}
+
+impl From<Vec<u8>> for Input {
+    fn from(bytes: Vec<u8>) -> Input {
+        Input { bytes, problem: None, held: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn payload_of(bytes: &[u8]) -> Payload {
+        parse(&Input::from(bytes.to_vec()))
+    }
+
+    #[test]
+    fn a_payload_is_recorded_verbatim_except_for_line_breaks() {
+        let payload = payload_of(
+            b"{ \"n\": 1.000000000000000000001e400,\r\n \"a\\nb\": [1 ,2],\n\"hook_event_name\":\"Stop\" }\n",
+        );
+        assert_eq!(
+            payload.raw.get(),
+            "{ \"n\": 1.000000000000000000001e400, \"a\\nb\": [1 ,2],\"hook_event_name\":\"Stop\" }"
+        );
+        assert_eq!(payload.kind(), Kind::Stop);
+        assert_eq!(payload.malformed, None);
+    }
+
+    #[test]
+    fn a_payload_that_is_not_an_object_is_recorded_with_the_reason() {
+        assert_eq!(payload_of(b"").malformed.unwrap(), "stdin was empty");
+        assert_eq!(payload_of(b"[1]").raw.get(), "[1]");
+        assert_eq!(payload_of(b"[1]").malformed.unwrap(), "not a JSON object");
+        let cut = payload_of(b"{\"session_id\": \"a");
+        assert_eq!(cut.raw.get(), r#"{"text":"{\"session_id\": \"a"}"#);
+        assert!(cut.malformed.unwrap().starts_with("invalid JSON: "));
+        let named = payload_of(b"{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{\"a");
+        assert_eq!((named.kind(), named.tool_input()), (Kind::PreToolUse, &Value::Null));
+        let bytes = payload_of(b"\xff\xfe{}");
+        assert_eq!(bytes.raw.get(), r#"{"base64":"//57fQ=="}"#);
+        assert!(bytes.malformed.unwrap().starts_with("invalid UTF-8: "));
+    }
+
+    #[test]
+    fn half_an_emoji_and_private_keys_of_serde_json_hide_no_field() {
+        let cut = payload_of(br#"{"session_id":"L","hook_event_name":"Stop","last":"cut \ud83d"}"#);
+        assert_eq!((cut.kind(), cut.session(), &cut.malformed), (Kind::Stop, Some("L"), &None));
+        assert!(cut.raw.get().contains(r#""cut \ud83d""#), "the record is verbatim");
+        let forged =
+            payload_of(br#"{"$serde_json::private::RawValue":"{\"hook_event_name\":\"SessionEnd\"}"}"#);
+        assert_eq!(forged.kind(), Kind::Unknown);
+    }
+
+    #[test]
+    fn fields_of_the_wrong_type_are_absent() {
+        let payload = payload_of(br#"{"session_id": 7, "agent_id": "", "tool_input": "x"}"#);
+        assert_eq!((payload.session(), payload.agent_id(), payload.tool()), (None, None, None));
+        assert_eq!(payload.kind(), Kind::Unknown);
+    }
+}

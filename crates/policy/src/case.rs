@@ -1,0 +1,205 @@
+//! An event with its team. It resolves names to members and tasks to owners; each name is folded once per hook call.
+
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
+use super::{Access, TeamState};
+use teamkeep_model::event::{Actor, ActorKind, LEAD};
+use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_model::team::{Task, mailbox};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::unicode::fold;
+use teamkeep_model::{TaskStatus, Tool};
+
+/// The event that is judged.
+#[derive(Debug, Clone, Copy)]
+pub struct Judged<'a> {
+    pub at: Timestamp,
+    pub kind: Kind,
+    /// The actor, as far as known. It is a label and never grants a right.
+    pub actor: &'a Actor,
+    pub payload: &'a Payload,
+    /// The files that the tool call uses, if a gate needs them.
+    pub access: Option<&'a Access>,
+}
+
+impl Judged<'_> {
+    /// Whether this tool is about to run.
+    pub fn calls(&self, tool: Tool) -> bool {
+        self.kind.is_before_tool() && self.payload.tool() == Some(tool)
+    }
+
+    /// Whether the call names no agent, as before 2.1.69.
+    pub(super) fn is_nameless(&self) -> bool {
+        self.payload.agent_id().is_none() && self.payload.text("agent_type").is_none_or(str::is_empty)
+    }
+}
+
+/// Everything that a gate can use. Each set of names is built when first needed.
+#[derive(Debug)]
+pub struct Case<'a> {
+    pub event: Judged<'a>,
+    pub team: &'a TeamState,
+    roster: OnceCell<KnownNames<'a>>,
+    /// The members that did something.
+    active: OnceCell<KnownNames<'a>>,
+    owned: OnceCell<TasksByOwner<'a>>,
+}
+
+/// Tasks by the folded name of their owner, each with its owner.
+type TasksByOwner<'a> = HashMap<Cow<'a, str>, Vec<(&'a str, &'a Task)>>;
+
+/// Known names, exact and folded.
+#[derive(Debug)]
+struct KnownNames<'a> {
+    exact: HashSet<&'a str>,
+    /// The first name of each folded form.
+    folded: HashMap<Cow<'a, str>, &'a str>,
+}
+
+impl<'a> Case<'a> {
+    pub fn new(event: Judged<'a>, team: &'a TeamState) -> Case<'a> {
+        Case { event, team, roster: OnceCell::new(), active: OnceCell::new(), owned: OnceCell::new() }
+    }
+
+    /// The actor that the loop guard counts. A session that becomes a lead is the same actor as before.
+    pub(super) fn actor(&self) -> &'a str {
+        let actor = self.event.actor;
+        if actor.kind == ActorKind::Lead { LEAD } else { actor.shown() }
+    }
+
+    /// The member that a text refers to, in the team's spelling; `None` for an unknown name, which has no work. A known
+    /// roster has all members: one that left can still own tasks, and can still be sent messages.
+    pub fn member(&self, text: &str) -> Option<&'a str> {
+        let name = self.team.ledger.strip_team(text);
+        if !self.team.members.is_empty() {
+            return self.roster().get(name);
+        }
+        if self.has_left(text) {
+            return None;
+        }
+        let owners = self.owners_of(name).iter().map(|(owner, _)| *owner);
+        let owner = owners.clone().find(|owner| *owner == name).or_else(|| owners.clone().next());
+        owner.or_else(|| self.active().get(name))
+    }
+
+    /// The members (and the lead) that receive a shutdown request to this name: the one that 2.1.330 finds by the name, and
+    /// those whose inbox has that name. Claude Code before 2.1.178 does not look names up and writes to that inbox. Before
+    /// names were restricted (2.1.47), several members can have one inbox.
+    pub fn recipients(&self, to: &str) -> Vec<&'a str> {
+        let name = self.team.ledger.strip_team(to);
+        let by_name = self.member(to).or_else(|| (fold(name) == LEAD).then_some(LEAD));
+        let inbox = mailbox(name);
+        let by_inbox = |member: &&str| Some(*member) != by_name && mailbox(member) == inbox;
+        let all = self.team.members.iter().map(String::as_str).filter(|member| *member != LEAD);
+        by_name.into_iter().chain(all.chain([LEAD]).filter(by_inbox)).collect()
+    }
+
+    /// The member that owns a task, in the team's spelling. A file can have `@bob`, `bob@team` or bob's agent id. An
+    /// owner without a name (`@`) means unassigned.
+    pub fn owner(&self, task: &'a Task) -> Option<&'a str> {
+        let name = self.team.ledger.strip_team(task.owner.as_deref()?);
+        let known = || self.roster().get(name).or_else(|| self.active().get(name)).unwrap_or(name);
+        (!name.is_empty()).then(known)
+    }
+
+    /// The tasks of a member in a status, in the order of their ids, however the owner is written.
+    pub fn owned(&self, name: &str, status: &TaskStatus) -> Vec<&'a Task> {
+        let own = self.owners_of(name).iter().filter(|(owner, _)| self.refers_to(owner, name));
+        own.map(|(_, task)| *task).filter(|task| task.status.as_ref() == Some(status)).collect()
+    }
+
+    /// Whether a text refers to this member: it is the name, or folds to the same and is not another name in the
+    /// roster.
+    pub fn refers_to(&self, text: &str, name: &str) -> bool {
+        text == name || (!self.roster().exact.contains(text) && fold(text) == fold(name))
+    }
+
+    /// Whether a text names a member that has left and was not spawned again.
+    pub fn has_left(&self, text: &str) -> bool {
+        let (name, departed) = (self.team.ledger.strip_team(text), &self.team.ledger.departed);
+        departed.contains(name) || departed.iter().any(|known| fold(known) == fold(name))
+    }
+
+    /// Whether exactly this name belongs to a teammate.
+    pub fn is_teammate(&self, name: &str) -> bool {
+        let known = if self.team.members.is_empty() { self.active() } else { self.roster() };
+        name != LEAD && known.exact.contains(name)
+    }
+
+    /// The teammates: those in the roster or, if the roster is unknown, those that did something.
+    pub fn teammates(&self) -> Vec<&'a str> {
+        let TeamState { members, ledger, .. } = self.team;
+        let active = ledger.members.keys().filter(|_| members.is_empty());
+        members.iter().chain(active).map(String::as_str).filter(|name| *name != LEAD).collect()
+    }
+
+    /// Claude Code sends the same event for a completed task and for the end of a turn whose agent has a task in progress.
+    /// It is a completion if a TaskUpdate to `completed` has started and the turn has not ended. A version that names no
+    /// agents may not report the turn; then the TaskUpdate decides.
+    pub fn is_completion(&self) -> bool {
+        let (payload, ledger) = (self.event.payload, &self.team.ledger);
+        let named = payload.text("teammate_name").filter(|name| !name.is_empty());
+        let activity = named.and_then(|name| ledger.members.get(name));
+        let turn_ended =
+            activity.is_some_and(|activity| !activity.works() && (activity.turned || ledger.names_agents));
+        let task = payload.text("task_id");
+        let asked = task.is_some_and(|id| ledger.pending_completions.values().any(|task| task == id));
+        self.event.kind == Kind::TaskCompleted && asked && !turn_ended
+    }
+
+    /// Whether the event ends a turn, so that the model reads a block before it does anything else.
+    pub fn ends_turn(&self) -> bool {
+        match self.event.kind {
+            Kind::Stop | Kind::SubagentStop | Kind::TeammateIdle => true,
+            Kind::TaskCompleted => !self.is_completion(),
+            _ => false,
+        }
+    }
+
+    /// Whether an agent works: a turn has started and not ended, or it owns a task in progress.
+    pub fn works(&self, name: &str) -> bool {
+        self.team.ledger.of(name).works() || !self.owned(name, &TaskStatus::InProgress).is_empty()
+    }
+
+    fn roster(&self) -> &KnownNames<'a> {
+        self.roster.get_or_init(|| KnownNames::of(self.team.members.iter().map(String::as_str)))
+    }
+
+    fn active(&self) -> &KnownNames<'a> {
+        self.active.get_or_init(|| KnownNames::of(self.team.ledger.members.keys().map(String::as_str)))
+    }
+
+    /// The tasks whose owner's name folds to the same as this one, each with its owner.
+    fn owners_of(&self, name: &str) -> &[(&'a str, &'a Task)] {
+        let by_owner = self.owned.get_or_init(|| {
+            let mut by_owner = TasksByOwner::new();
+            for task in self.team.tasks.values() {
+                if let Some(owner) = self.owner(task) {
+                    by_owner.entry(fold(owner)).or_default().push((owner, task));
+                }
+            }
+            by_owner
+        });
+        by_owner.get(&*fold(name)).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+impl<'a> KnownNames<'a> {
+    fn of(names: impl Iterator<Item = &'a str>) -> KnownNames<'a> {
+        let mut known = KnownNames { exact: HashSet::new(), folded: HashMap::new() };
+        for name in names.filter(|name| !name.is_empty()) {
+            if known.exact.insert(name) {
+                known.folded.entry(fold(name)).or_insert(name);
+            }
+        }
+        known
+    }
+
+    /// The member of this name, else the first whose name folds to the same.
+    fn get(&self, name: &str) -> Option<&'a str> {
+        let exact = self.exact.get(name).copied();
+        exact.or_else(|| self.folded.get(&*fold(name)).copied())
+    }
+}

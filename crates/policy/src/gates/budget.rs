@@ -1,0 +1,199 @@
+//! Limits what the agents of a run spend. A limit blocks only what starts work: everything that continues, ends or hands over
+//! work is allowed.
+
+use serde_json::Value;
+
+use super::limit_use::{Level, LimitUse, Subject, amount, uses};
+use crate::observe::{Sent, idle_teammate};
+use crate::{Case, Decision, Finding, Judged, Reason, TeamState};
+use teamkeep_config::{Gate, LimitScope, Mode, Policy};
+use teamkeep_model::Tool;
+use teamkeep_model::event::{Actor, ActorKind, LEAD};
+use teamkeep_model::payload::{Kind, MessageKind};
+
+pub use super::limit_use::summaries;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// New work that an event starts.
+#[derive(Debug, Clone, Copy)]
+enum NewWork<'a> {
+    /// A new agent, with its name if it is a teammate.
+    Agent(Option<&'a str>),
+    Task,
+    /// A message to an idle teammate without a task in progress.
+    Wake(&'a str),
+}
+
+/// The hook call needs the run's spending.
+pub fn needs_spending(policy: &Policy, case: &Case<'_>) -> bool {
+    let event = &case.event;
+    policy.budget.is_on()
+        && match event.kind {
+            Kind::PreToolUse => {
+                let tools = Gate::Budget.event().map(|(_, tools)| tools);
+                event.payload.tool().zip(tools).is_some_and(|(tool, tools)| tools.contains(&tool))
+            }
+            Kind::TeammateIdle => policy.idle_with_work.mode == Mode::Block,
+            Kind::Stop => policy.lead_stops_early.mode == Mode::Block,
+            _ => false,
+        }
+}
+
+/// Records what later counts need: the names of the agents that have transcripts, and the times of the tasks.
+pub fn observe(policy: &Policy, event: &Judged<'_>, team: &mut TeamState) {
+    if !policy.budget.is_on() {
+        return;
+    }
+    if let Actor { name: Some(name), id: Some(id), kind } = event.actor {
+        match kind {
+            ActorKind::Teammate => team.ledger.note_agent(id, name),
+            // The note beside its transcript has only the role. Its tokens are not the member's.
+            ActorKind::Subagent if team.members.contains(name) => {
+                team.ledger.note_agent(id, &Actor::subagent_name(name));
+            }
+            _ => {}
+        }
+    }
+    if changes_tasks(policy, event) && team.unread == 0 {
+        team.note_task_times(event);
+    }
+}
+
+/// Whether a limit is per task, and the event changes a task.
+fn changes_tasks(policy: &Policy, event: &Judged<'_>) -> bool {
+    let changes = matches!(event.kind, Kind::PreToolUse | Kind::PostToolUse)
+        && event.payload.tool() == Some(Tool::TaskUpdate);
+    changes && policy.budget.counts_tasks()
+}
+
+/// One finding for each limit that the event exceeds; else, for the lead, one for each limit that warns.
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
+    if !needs_spending(policy, case) || case.event.kind != Kind::PreToolUse {
+        return Vec::new();
+    }
+    let uses: Vec<LimitUse<'_>> =
+        uses(policy, &case.team.spending, case.event.at).filter(|one| one.level() > Level::Below).collect();
+    let mode = policy.budget.mode;
+    let new_work = new_work(case).filter(|_| mode == Mode::Block);
+    let blocking = new_work.and_then(|new_work| {
+        let mut blocking =
+            uses.iter().filter(|one| one.level() == Level::Blocks && one.by.concerns(case, new_work));
+        blocking.next().map(|one| one.blocks(case, new_work))
+    });
+    if let Some(blocking) = blocking {
+        return vec![blocking];
+    }
+    // Only the lead can end the work of the team. Before 2.1.69, it may be the agent that the call does not name.
+    let may_be_lead = matches!(case.event.actor.kind, ActorKind::Lead | ActorKind::Unknown);
+    uses.iter().filter(|_| may_be_lead).map(|one| one.warns(case, mode)).collect()
+}
+
+/// Whether the team's tasks are needed: only an idle teammate without work is woken, and a limit can be per task.
+pub fn needs_tasks(policy: &Policy, case: &Case<'_>) -> bool {
+    let may_wake = policy.budget.is_on()
+        && policy.budget.mode == Mode::Block
+        && matches!(new_work(case), Some(NewWork::Wake(_)))
+        && uses(policy, &case.team.spending, case.event.at).any(|one| one.level() == Level::Blocks);
+    may_wake || changes_tasks(policy, &case.event)
+}
+
+/// The mode of a gate that makes an agent continue with other work: it does not block beyond a limit that blocks new work.
+pub(super) fn mode_of_more_work(policy: &Policy, case: &Case<'_>, mode: Mode) -> Mode {
+    let budget = &policy.budget;
+    if mode != Mode::Block || !budget.is_on() || budget.mode != Mode::Block {
+        return mode;
+    }
+    let agent = idle_teammate(&case.event).unwrap_or_else(|| case.actor());
+    let concerns = |one: &LimitUse<'_>| matches!(one.by, Subject::All) || one.by == Subject::Agent(agent);
+    let is_blocked = uses(policy, &case.team.spending, case.event.at)
+        .any(|one| one.level() == Level::Blocks && concerns(&one));
+    if is_blocked { Mode::Warn } else { mode }
+}
+
+fn new_work<'a>(case: &Case<'a>) -> Option<NewWork<'a>> {
+    let event = &case.event;
+    if event.calls(Tool::Agent) {
+        let name = event.payload.tool_input().get("name").and_then(Value::as_str);
+        return Some(NewWork::Agent(name.filter(|name| !name.is_empty())));
+    }
+    if event.calls(Tool::TaskCreate) {
+        return Some(NewWork::Task);
+    }
+    if !event.calls(Tool::SendMessage) {
+        return None;
+    }
+    let sent = Sent::of(event.payload)?.message;
+    if sent.kind != MessageKind::Plain {
+        return None;
+    }
+    // A message to everyone wakes no one in particular: it is how a lead ends the work of all.
+    let to = sent.to.filter(|to| to != "*")?;
+    let name = case.member(&to).filter(|name| *name != LEAD)?;
+    let activity = case.team.ledger.of(name);
+    let waits = activity.awaits_answer_from().next().is_some();
+    let is_idle = activity.idle.is_some() && !activity.stopping && !waits;
+    (is_idle && !case.works(name)).then_some(NewWork::Wake(name))
+}
+
+impl Subject<'_> {
+    /// Whether its limit applies to this work. One per agent applies to what the agent starts and what starts it, one per task
+    /// to what the agent starts that has the task in progress.
+    fn concerns(self, case: &Case<'_>, new_work: NewWork<'_>) -> bool {
+        match (self, new_work) {
+            (Subject::All, _) => true,
+            (Subject::Agent(agent), NewWork::Agent(name)) => case.actor() == agent || name == Some(agent),
+            (Subject::Agent(agent), NewWork::Task) => case.actor() == agent,
+            (Subject::Agent(agent), NewWork::Wake(name)) => name == agent,
+            (Subject::Task(task), NewWork::Agent(_) | NewWork::Task) => {
+                case.team.ledger.task_times.is_in_progress(task, case.actor())
+            }
+            (Subject::Task(_), NewWork::Wake(_)) => false,
+        }
+    }
+}
+
+impl LimitUse<'_> {
+    fn blocks(&self, case: &Case<'_>, new_work: NewWork<'_>) -> Finding {
+        let reason = Reason::of(Mode::Block);
+        let reason = match new_work {
+            NewWork::Agent(Some(name)) => reason.then("starting agent ").name(name),
+            NewWork::Agent(None) => reason.then("starting an agent"),
+            NewWork::Task => reason.then("creating a task"),
+            NewWork::Wake(name) => reason.then("waking ").name(name).then(", which is idle,"),
+        };
+        let instead = match case.event.actor.kind {
+            ActorKind::Teammate | ActorKind::Subagent => {
+                "Finish the work in progress and report to the lead. The user can raise the limit or pause the gate \"budget\"."
+            }
+            _ => {
+                "Let the work in progress end, collect the results, and shut down the teammates that are done. Report the rest to the user, who can raise the limit or pause the gate \"budget\"."
+            }
+        };
+        let reason = self.describe(reason.then(" beyond the budget: "), case).instead(instead);
+        Finding::new(Gate::Budget, "budget-exhausted", Decision::Block, case.actor(), reason.finish())
+    }
+
+    fn warns(&self, case: &Case<'_>, mode: Mode) -> Finding {
+        let reason = self.describe(Reason::of(Mode::Warn), case);
+        let blocks = match self.by {
+            Subject::Task(_) => "new agents and new tasks of its owner are blocked",
+            _ => "new agents, new tasks and messages that wake an idle teammate are blocked",
+        };
+        let (level, block_at) = (self.level(), self.limit.block_at.filter(|_| mode == Mode::Block));
+        let reason = match (level, block_at) {
+            (_, None) => reason,
+            (Level::Blocks, Some(_)) => reason.instead(&format!("From now on {blocks}.")),
+            (_, Some(at)) => reason.instead(&format!("At {at}% {blocks}.")),
+        };
+        let code = if level == Level::Blocks { "budget-exhausted" } else { "budget-warning" };
+        // Later in a sliding hour, the limit can be reached again.
+        let period = match self.limit.per {
+            LimitScope::Hour => case.event.at.millis() / HOUR_MS,
+            LimitScope::Run | LimitScope::Agent | LimitScope::Task => 0,
+        };
+        let key = (self.limit.per.name(), self.by.name(), amount(self.limit), period);
+        let once = Some(format!("{key:?} {code}"));
+        Finding { once, ..Finding::new(Gate::Budget, code, Decision::Warn, case.actor(), reason.finish()) }
+    }
+}

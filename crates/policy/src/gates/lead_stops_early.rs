@@ -1,0 +1,164 @@
+//! The lead's turn ends while no agent works on a task in progress.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::budget;
+use super::idle::is_marked_waiting;
+use crate::{Case, Finding, MemberActivity, Reason, TeammateRef};
+use teamkeep_config::{Gate, Policy};
+use teamkeep_model::TaskStatus;
+use teamkeep_model::event::{ActorKind, LEAD};
+use teamkeep_model::payload::Kind;
+use teamkeep_model::team::Task;
+
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+    let is_open = |task: &&Task| task.status == Some(TaskStatus::InProgress);
+    let mut open: Vec<&Task> = case.team.tasks.values().filter(is_open).collect();
+    // A message starts the lead's next turn.
+    if !ends_turn(case) || case.team.waiting(LEAD) > 0 || open.is_empty() {
+        return None;
+    }
+    let attended = attended(policy, case);
+    open.retain(|task| !attended.contains(task.id.as_str()));
+    if open.is_empty() {
+        return None;
+    }
+    let mode = budget::mode_of_more_work(policy, case, policy.lead_stops_early.mode);
+    let reason = Reason::of(mode)
+        .then("ending your turn while no agent works on ")
+        .tasks(&open)
+        .then(".")
+        .instead("Send its owner a message, or complete or reassign it with TaskUpdate.");
+    let code = "lead-stops-with-open-work";
+    Some(Finding::new(Gate::LeadStopsEarly, code, mode.into(), case.actor(), reason.finish()))
+}
+
+/// Whether the lead ends its turn. The gate then reads every part of the team's files.
+pub fn ends_turn(case: &Case<'_>) -> bool {
+    case.event.kind == Kind::Stop && case.event.actor.kind == ActorKind::Lead
+}
+
+/// The tasks that an agent works on, those marked as waiting, and those blocked by one of them.
+fn attended<'a>(policy: &Policy, case: &Case<'a>) -> HashSet<&'a str> {
+    let work = Workers::of(case);
+    let mut waiting: HashMap<&str, Vec<&Task>> = HashMap::new();
+    let mut next: Vec<&Task> = Vec::new();
+    for task in case.team.tasks.values().filter(|task| !task.is_done()) {
+        if work.attend(task) || is_marked_waiting(&policy.idle_with_work, task) {
+            next.push(task);
+        }
+        for blocker in case.team.blockers(task) {
+            waiting.entry(&blocker.id).or_default().push(task);
+        }
+    }
+    let mut attended = HashSet::new();
+    while let Some(task) = next.pop() {
+        if attended.insert(task.id.as_str()) {
+            next.extend(waiting.get(task.id.as_str()).into_iter().flatten());
+        }
+    }
+    attended
+}
+
+/// Who is working. The event's list of background tasks is read once.
+struct Workers<'c, 'a> {
+    case: &'c Case<'a>,
+    /// The running background tasks in the payload; `None` if it has no list.
+    listed: Option<Listed<'a>>,
+    any: OnceCell<bool>,
+}
+
+/// The running background tasks.
+#[derive(Default)]
+struct Listed<'a> {
+    /// The teammates that one of them belongs to, or may belong to.
+    teammates: HashSet<&'a str>,
+    /// Whether one belongs to an unknown teammate.
+    unknown: bool,
+    /// Whether one does not belong to a teammate.
+    other: bool,
+}
+
+impl<'c, 'a> Workers<'c, 'a> {
+    fn of(case: &'c Case<'a>) -> Workers<'c, 'a> {
+        let tasks = case.event.payload.field("background_tasks");
+        Workers { case, listed: tasks.map(|tasks| Listed::of(case, tasks)), any: OnceCell::new() }
+    }
+
+    /// Whether the owner of a task, or a teammate that the owner asked, is working; for an unassigned task, any teammate. A
+    /// task of the lead and an unassigned task may also belong to a subagent or a shell. An owner that is not a teammate
+    /// cannot be checked.
+    fn attend(&self, task: &'a Task) -> bool {
+        let (case, ledger) = (self.case, &self.case.team.ledger);
+        let other_runs = self.listed.as_ref().is_some_and(|listed| listed.other);
+        match case.owner(task) {
+            Some(LEAD) => other_runs || self.will_answer(LEAD),
+            Some(owner) => {
+                let is_teammate = case.is_teammate(owner)
+                    || ledger.departed.contains(owner)
+                    || ledger.of(owner).turned
+                    || ledger.handles.values().any(|name| name == owner);
+                !is_teammate || self.is_working(owner) || self.will_answer(owner)
+            }
+            None => {
+                let any_runs = |listed: &Listed<'_>| listed.unknown || !listed.teammates.is_empty();
+                self.any_is_working()
+                    || other_runs
+                    || (self.listed.as_ref().is_some_and(any_runs) && case.teammates().is_empty())
+            }
+        }
+    }
+
+    /// Whether a teammate is in a turn or will be, because unread messages start one. A message during a turn leaves
+    /// the inbox at once and is delivered with the next turn. Claude Code lists an idle teammate as running, too; this
+    /// is trusted only if no idle was seen since its last turn. In a pane the start of a turn is not always seen, but
+    /// its end is.
+    fn is_working(&self, name: &str) -> bool {
+        let team = self.case.team;
+        let activity = team.ledger.of(name);
+        activity.works()
+            || activity.stopping
+            || team.waiting(name) > 0
+            || activity
+                .idle
+                .map_or_else(|| self.runs(name, activity), |idle| activity.last_instruction() > Some(idle))
+    }
+
+    fn any_is_working(&self) -> bool {
+        *self.any.get_or_init(|| self.case.teammates().iter().any(|name| self.is_working(name)))
+    }
+
+    /// Whether a teammate is working that the agent asked something.
+    fn will_answer(&self, asker: &str) -> bool {
+        let mut asked = self.case.team.ledger.of(asker).awaits_answer_from().filter(|name| *name != LEAD);
+        asked.any(|name| if name == "*" { self.any_is_working() } else { self.is_working(name) })
+    }
+
+    /// Whether Claude Code lists this teammate as running. Without a list: whether it ever was in a turn or has an
+    /// instruction.
+    fn runs(&self, name: &str, activity: &MemberActivity) -> bool {
+        let Some(listed) = &self.listed else {
+            return activity.turned || activity.last_instruction().is_some();
+        };
+        let has_left = self.case.team.ledger.departed.contains(name);
+        listed.unknown || (listed.teammates.contains(name) && !has_left)
+    }
+}
+
+impl<'a> Listed<'a> {
+    fn of(case: &Case<'a>, tasks: &'a Value) -> Listed<'a> {
+        let mut listed = Listed::default();
+        let runs = |task: &&Value| task.get("status").and_then(Value::as_str) == Some("running");
+        for task in tasks.as_array().into_iter().flatten().filter(runs) {
+            match case.team.ledger.listed(task) {
+                Some(TeammateRef::Among(all)) => listed.teammates.extend(all.iter().map(String::as_str)),
+                Some(TeammateRef::Any) => listed.unknown = true,
+                None => listed.other = true,
+            }
+        }
+        listed
+    }
+}

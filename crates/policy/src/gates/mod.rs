@@ -1,0 +1,118 @@
+//! Evaluates all gates and rules over one event.
+//!
+//! A new gate is a file here with a `mod` line, and a variant of [`Gate`] in `config/policy.rs`: its settings, and what the
+//! gate's methods answer, such as the events that it judges ([`Gate::event`]) and whether it needs the team's files. Then come
+//! its keys (`config/keys.rs`, `config/default.toml`), a line in [`findings`] and in [`subject_of`], and a section of
+//! `docs/reference/policy.md`. Tests that list all gates, such as those of `explain`, fail until they have the new one.
+
+mod add_everything;
+pub mod budget;
+pub mod completion_check;
+mod edit_collision;
+mod history_rewrite;
+mod idle;
+mod lead_stops_early;
+mod limit_use;
+mod premature_shutdown;
+mod protect_lead;
+mod team_size;
+mod unfinished_dependencies;
+
+use super::{Access, Case, Decision, Finding, GitLoss, Reason, Rules, escaped, failure};
+use teamkeep_config::{Gate, Mode, OnError, Policy};
+use teamkeep_model::Tool;
+
+/// Maximum length of a cause in a reason, in characters.
+const MAX_CAUSE_CHARS: usize = 160;
+
+/// The findings for an event, strictest first, then in the order of the gates and of the file. At an event that cannot
+/// be blocked, only the rules that name it are evaluated, and they only warn.
+pub fn judge(policy: &Policy, rules: &Rules<'_>, case: &Case<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if case.event.kind.is_judged() {
+        let on = Gate::ALL.into_iter().filter(|gate| gate.mode(policy) != Some(Mode::Off));
+        on.for_each(|gate| found.extend(findings(gate, policy, case)));
+        found.extend(unreadable_finding(policy, case, &found));
+    }
+    found.extend(rules.judge(policy.on_error, case));
+    found.retain(|finding| finding.decision != Decision::Allow);
+    found.sort_by_key(|finding| std::cmp::Reverse(finding.decision));
+    found
+}
+
+/// The findings of a gate. Completion checks run commands, and rules are evaluated together: neither is done here.
+fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
+    let finding = match gate {
+        Gate::PrematureShutdown => return premature_shutdown::judge(policy, case),
+        Gate::ProtectLead => protect_lead::judge(policy, case),
+        Gate::IdleWithWork => idle::with_work(policy, case),
+        Gate::UnfinishedDependencies => unfinished_dependencies::judge(policy, case),
+        Gate::ReportBeforeIdle => idle::without_report(policy, case),
+        Gate::TeamSize => team_size::judge(policy, case),
+        Gate::LeadStopsEarly => lead_stops_early::judge(policy, case),
+        Gate::EditCollision => edit_collision::judge(policy, case),
+        Gate::HistoryRewrite => return history_rewrite::judge(policy, case),
+        Gate::AddEverything => add_everything::judge(policy, case),
+        Gate::Budget => return budget::judge(policy, case),
+        Gate::CompletionCheck | Gate::Rule => None,
+    };
+    finding.into_iter().collect()
+}
+
+/// Whether a gate needs the team's tasks for an event at which a hook call does not read them otherwise.
+pub fn needs_tasks(policy: &Policy, case: &Case<'_>) -> bool {
+    let guards = [edit_collision::needs_tasks, add_everything::needs_tasks, history_rewrite::needs_tasks];
+    (policy.guards_files() && guards.iter().any(|needs_tasks| needs_tasks(case)))
+        || budget::needs_tasks(policy, case)
+}
+
+/// The losses by the git commands that an event is about to run.
+fn git_losses<'a>(case: &Case<'a>) -> &'a [GitLoss] {
+    match case.event.access {
+        Some(Access::Git(git)) if case.event.calls(Tool::Bash) => &git.losses,
+        _ => &[],
+    }
+}
+
+/// The agent that the event is about, if the gate judges it by the team's files.
+fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>) -> Option<String> {
+    let actor = || case.actor().to_owned();
+    match gate {
+        Gate::PrematureShutdown => premature_shutdown::subject(policy, case),
+        Gate::IdleWithWork | Gate::ReportBeforeIdle => idle::blockable_idler(case).map(str::to_owned),
+        Gate::UnfinishedDependencies => unfinished_dependencies::update(case).map(|_| actor()),
+        Gate::TeamSize => team_size::spawned(case).filter(|_| policy.team_size.most > 0).map(|_| actor()),
+        Gate::LeadStopsEarly => lead_stops_early::ends_turn(case).then(actor),
+        Gate::ProtectLead | Gate::CompletionCheck | Gate::Rule => None,
+        // They read the team's files only to describe a conflict.
+        Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything | Gate::Budget => None,
+    }
+}
+
+/// One finding for all gates that judge the event by the team's files, if one of these cannot be read: not judged. A gate that
+/// blocks the event by what can be read still does. The finding is the strictest gate's, and the loop guard counts it like any other.
+fn unreadable_finding(policy: &Policy, case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
+    let missing = case.team.unreadable.first()?;
+    let blocks = |gate: Gate| found.iter().any(|one| one.gate == gate && one.decision == Decision::Block);
+    let gates = Gate::ALL.into_iter().rev().filter_map(|gate| {
+        let mode = gate.mode(policy).filter(|mode| *mode != Mode::Off && !blocks(gate))?;
+        Some((gate, mode, subject_of(gate, policy, case)?))
+    });
+    // Of equally strict gates, the first.
+    let (gate, gate_mode, about) = gates.max_by_key(|(_, mode, _)| Decision::from(*mode))?;
+    let may_block = policy.on_error == OnError::Block && failure::can_block(case.event.kind);
+    let mode = if may_block { gate_mode } else { Mode::Warn };
+    let reason = Reason::of(mode).then("the policy cannot judge this, because teamkeep cannot read ");
+    let reason = match missing.path.as_str() {
+        "" => reason.then("the team's files"),
+        path => reason.quote(path),
+    };
+    let reason = reason.then(&format!(" ({}).", escaped(&missing.why, MAX_CAUSE_CHARS)));
+    let reason = reason.instead(match mode {
+        Mode::Block => {
+            "on-error = \"block\" blocks the action for it. Report this to the user, who can restore the file."
+        }
+        _ => "Check TaskList first, and report this to the user.",
+    });
+    Some(Finding::new(gate, failure::FAILED, mode.into(), &about, reason.finish()))
+}

@@ -1,0 +1,40 @@
+//! Decides whether Claude Code may continue: findings from policy, event and team state, without any file.
+
+#[cfg(test)]
+extern crate self as teamkeep_policy;
+
+mod access;
+mod activity;
+mod case;
+mod evaluation;
+pub mod failure;
+mod file_history;
+pub mod gates;
+mod git;
+mod guard;
+mod ledger;
+mod observe;
+mod reason;
+mod rules;
+pub mod spending;
+mod task_times;
+mod team_state;
+#[cfg(test)]
+mod tests;
+mod verdict;
+
+pub use access::{Access, Edit, GitAccess, GitLoss, Lost};
+pub use activity::{Activity, Sign};
+pub use case::{Case, Judged};
+pub use evaluation::{Evaluation, Findings, VERDICT, decide, evaluate, line, uncounted};
+pub use file_history::{FileHistory, FileState, GitCall, is_below};
+pub use gates::judge;
+pub use git::{Affected, Effect, Files, GitCommand, GitCommands, Makes};
+pub use guard::{Counting, Guard};
+pub use ledger::{FinalText, Ledger, MemberActivity, PendingToolCall, TeammateRef, mark};
+pub use observe::{Sent, asks, stopped};
+pub use reason::{Reason, cut, escaped, short_reason, without_prefix};
+pub use rules::Rules;
+pub use task_times::TaskTimes;
+pub use team_state::{Judgement, TeamState, Unreadable, needs_team_state};
+pub use verdict::{Decision, Finding, RecordedVerdict, Verdict};

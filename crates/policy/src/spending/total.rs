@@ -1,0 +1,93 @@
+//! Sums of messages.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use teamkeep_model::time::Timestamp;
+
+const HOUR_MS: u64 = 3_600_000;
+
+/// A message with its price.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PricedMessage {
+    /// The name of its agent.
+    pub by: Arc<str>,
+    /// The id of the task that its agent had in progress.
+    pub task: Option<Arc<str>>,
+    /// Milliseconds since 1970.
+    pub at: Option<i64>,
+    /// Its tokens, without those read from the cache.
+    pub tokens: u64,
+    /// US dollars; `None` if its model has no price.
+    pub usd: Option<f64>,
+}
+
+/// The messages of a run up to a moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Spending {
+    pub messages: Vec<PricedMessage>,
+    /// The bytes of transcripts that are not read yet.
+    pub unread: u64,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Total {
+    pub tokens: u64,
+    pub usd: f64,
+    /// Number of messages whose model has no price.
+    pub unpriced: usize,
+}
+
+impl Total {
+    fn add(&mut self, message: &PricedMessage) {
+        self.tokens = self.tokens.saturating_add(message.tokens);
+        match message.usd {
+            Some(usd) => self.usd += usd,
+            None => self.unpriced += 1,
+        }
+    }
+
+    pub fn plus(self, other: &Total) -> Total {
+        Total {
+            tokens: self.tokens.saturating_add(other.tokens),
+            usd: self.usd + other.usd,
+            unpriced: self.unpriced + other.unpriced,
+        }
+    }
+}
+
+impl Spending {
+    /// The total of each agent.
+    pub fn by_agent(&self) -> BTreeMap<&str, Total> {
+        totals(self.messages.iter())
+    }
+
+    /// The total of each agent in the hour before a moment. After the clock was set back, messages can be later than now. They
+    /// count for an hour, too.
+    pub fn of_last_hour(&self, now: Timestamp) -> BTreeMap<&str, Total> {
+        let is_recent = |at: i64| now.millis().abs_diff(at) < HOUR_MS;
+        totals(self.messages.iter().filter(|message| message.at.is_some_and(is_recent)))
+    }
+
+    /// The total of each agent in each task.
+    pub fn by_task(&self) -> BTreeMap<&str, BTreeMap<&str, Total>> {
+        let mut tasks: BTreeMap<&str, BTreeMap<&str, Total>> = BTreeMap::new();
+        for message in &self.messages {
+            if let Some(task) = &message.task {
+                tasks.entry(task).or_default().entry(&message.by).or_default().add(message);
+            }
+        }
+        tasks
+    }
+
+    /// The time of the last message.
+    pub fn last(&self) -> Option<Timestamp> {
+        self.messages.iter().filter_map(|message| message.at).max().and_then(Timestamp::from_millis)
+    }
+}
+
+fn totals<'a>(messages: impl Iterator<Item = &'a PricedMessage>) -> BTreeMap<&'a str, Total> {
+    let mut totals: BTreeMap<&str, Total> = BTreeMap::new();
+    messages.for_each(|message| totals.entry(&message.by).or_default().add(message));
+    totals
+}

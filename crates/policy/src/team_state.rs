@@ -1,0 +1,229 @@
+//! The state of a team: the only fold of its files and events. A hook call, a backtest and the status use it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::observe::{Sent, idle_teammate, shutdown_request};
+use super::{Case, Judged, Ledger};
+use crate::spending::Spending;
+use teamkeep_config::Gate;
+use teamkeep_model::event::LEAD;
+use teamkeep_model::payload::{Kind, MessageKind, TaskUpdate};
+use teamkeep_model::team::{
+    FileContent, Lists, Mail, PlanNotice, Task, TeamFile, TeamPath, mailbox, task_key,
+};
+use teamkeep_model::{TaskStatus, Tool};
+
+/// The team at the moment of the event.
+#[derive(Debug, Clone, Default)]
+pub struct TeamState {
+    pub name: Option<String>,
+    /// The names in the roster, including the lead.
+    pub members: Vec<String>,
+    /// The tasks on disk, by id, without the trackers of 2.1.47. An internal task is included if it has an owner.
+    pub tasks: BTreeMap<String, Task>,
+    /// Tasks that the team's tool calls named and that are not in any known task list.
+    pub missing: Vec<String>,
+    /// Number of unread messages in each inbox.
+    pub mail: BTreeMap<String, usize>,
+    /// The requests to approve a plan and the responses in each inbox that has some, in order.
+    pub plans: BTreeMap<String, Vec<PlanNotice>>,
+    /// Number of files that could not be read in time.
+    pub unread: usize,
+    pub unreadable: Vec<Unreadable>,
+    pub ledger: Ledger,
+    /// Whether Claude Code delivers the final text of a teammate's turn to the lead ([`delivers_answers`]).
+    ///
+    /// [`delivers_answers`]: teamkeep_model::compat::delivers_answers
+    pub delivers_answers: bool,
+    /// The spending of its agents, if a gate needs it.
+    pub spending: Spending,
+}
+
+impl TeamState {
+    pub fn waiting(&self, name: &str) -> usize {
+        self.mail.get(name).or_else(|| self.mail.get(&mailbox(name))).copied().unwrap_or_default()
+    }
+
+    /// Whether a teammate has asked the lead to approve its plan, and the inboxes have no response to it. Both notices stay
+    /// there until they are delivered; 2.1.47 keeps them.
+    pub fn awaits_approval(&self, name: &str) -> bool {
+        let in_inbox = |owner: &str| self.plans.get(owner).or_else(|| self.plans.get(&mailbox(owner)));
+        let mut requests = in_inbox(LEAD).into_iter().flatten();
+        let Some(last) = requests.rfind(|one| one.is_request && one.from.as_deref() == Some(name)) else {
+            return false;
+        };
+        let is_answer = |one: &PlanNotice| !one.is_request && (one.id.is_none() || one.id == last.id);
+        !in_inbox(name).into_iter().flatten().any(is_answer)
+    }
+
+    /// The unfinished tasks in this task's `blockedBy`.
+    pub fn blockers<'a>(&'a self, task: &'a Task) -> impl Iterator<Item = &'a Task> {
+        let list = task.id.rsplit_once('/').map_or("", |(list, _)| list);
+        let blockers =
+            task.blocked_by().into_iter().filter_map(move |id| self.tasks.get(&task_key(list, &id)));
+        blockers.filter(|task| !task.is_done())
+    }
+
+    /// A key for the state of the work. It changes when a task's status, owner or dependencies change; in a team
+    /// without tasks, with each message.
+    pub fn key(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        for task in self.tasks.values() {
+            let blocked = task.blocked_by().join(",");
+            let status = task.status.as_ref().map(TaskStatus::as_str);
+            let line = format!("{}\0{status:?}\0{:?}\0{blocked}\n", task.id, task.owner);
+            hasher.update(line.as_bytes());
+        }
+        if self.tasks.is_empty() {
+            for (name, activity) in &self.ledger.members {
+                let (instruction, message) = (activity.last_instruction(), activity.last_message);
+                hasher.update(format!("{name}\0{instruction:?}\0{message:?}\n").as_bytes());
+            }
+        }
+        hasher.finalize().to_hex()[..16].to_owned()
+    }
+
+    pub fn put_file(&mut self, content: FileContent) {
+        match content {
+            FileContent::Roster(members) => self.members = members,
+            FileContent::Mail(owner, Mail { unread, plans }) => {
+                match plans.is_empty() {
+                    true => self.plans.remove(&owner),
+                    false => self.plans.insert(owner.clone(), plans),
+                };
+                self.mail.insert(owner, unread);
+            }
+            FileContent::Task(Some(task)) => drop(self.tasks.insert(task.id.clone(), task)),
+            FileContent::Task(None) => {}
+        }
+    }
+
+    pub fn remove_file(&mut self, file: TeamFile<'_>) {
+        match file {
+            TeamFile::Roster => self.members.clear(),
+            TeamFile::Inbox(owner) => {
+                self.mail.remove(owner);
+                self.plans.remove(owner);
+            }
+            TeamFile::Task(list, name) => {
+                drop(self.tasks.remove(&task_key(list, name.strip_suffix(".json").unwrap_or(name))));
+            }
+        }
+    }
+
+    /// Adds an event, unless it is a blocked tool call, which never ran.
+    pub fn apply(&mut self, event: &Judged<'_>, judgement: &Judgement<'_>) {
+        if judgement.blocked && event.kind.is_before_tool() {
+            return;
+        }
+        self.ledger.observe(event);
+        // A teammate whose idle is blocked continues, and so does one with unread messages.
+        if event.kind == Kind::TeammateIdle
+            && let Some(name) = idle_teammate(event)
+            && (judgement.blocked || self.waiting(name) > 0)
+            && let Some(member) = self.ledger.members.get_mut(name)
+        {
+            member.idle = None;
+            // Claude Code sends no notice of an idle that is blocked, so the answer is not delivered.
+            member.answer = member.answer.take().filter(|_| !judgement.blocked);
+        }
+        if !judgement.approved.is_empty() && shutdown_request(event).is_some() {
+            self.ledger.approve_shutdown(judgement.approved);
+        }
+    }
+}
+
+impl TeamState {
+    /// Records which agents have tasks in progress at an event.
+    pub(super) fn note_task_times(&mut self, event: &Judged<'_>) {
+        // In a backtest, the file can be stored after the change.
+        let update = TaskUpdate::of(event.payload.tool_input(), event.payload.tool_response());
+        let update = update.filter(|update| event.kind == Kind::PostToolUse && update.success != Some(false));
+        let status = |task: &Task| {
+            let update = update.as_ref().filter(|update| update.task == task.id);
+            update.and_then(|update| update.status.clone()).or_else(|| task.status.clone())
+        };
+        let case = Case::new(*event, self);
+        let all = self.tasks.values().filter(|task| status(task) == Some(TaskStatus::InProgress));
+        let owned = all.filter_map(|task| Some((task.id.clone(), case.owner(task)?.to_owned())));
+        let in_progress: BTreeSet<(String, String)> = owned.collect();
+        self.ledger.task_times.note(&in_progress, event.at);
+    }
+}
+
+/// How an event was judged.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Judgement<'a> {
+    pub blocked: bool,
+    /// The agents whose shutdown premature-shutdown allowed although they are unfinished.
+    pub approved: &'a [String],
+}
+
+/// Whether a gate needs the tasks, the roster or the inboxes for this event. Reading them is the most expensive part
+/// of a call, and most tool calls do not concern a team.
+pub fn needs_team_state(event: &Judged<'_>) -> bool {
+    let payload = event.payload;
+    match (event.kind, payload.tool()) {
+        (Kind::PreToolUse, Some(Tool::SendMessage)) => {
+            Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain)
+        }
+        (Kind::PreToolUse, Some(tool)) => {
+            let of_team = Gate::ALL.iter().filter(|gate| !gate.reads_team_on_demand());
+            let mut events = of_team.filter_map(|gate| gate.event());
+            events.any(|(kind, tools)| kind == Kind::PreToolUse && tools.contains(&tool))
+        }
+        (kind, _) => !kind.is_before_tool() && kind.is_judged(),
+    }
+}
+
+/// A file or directory of the team that gates read and that cannot be read: a symlink or a special file in its place, a missing
+/// permission, a content that is not JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its path below Claude Code's directory; empty if only the failure is known.
+    pub path: String,
+    pub why: String,
+}
+
+impl Unreadable {
+    /// `None` if gates do not read this path.
+    pub fn of(path: &str, why: &str, lists: &Lists<'_>) -> Option<Unreadable> {
+        let is_read = match TeamPath::of(path) {
+            TeamPath::Team | TeamPath::Config | TeamPath::Inboxes => true,
+            TeamPath::Inbox(name) => name.ends_with(".json"),
+            TeamPath::TaskList(list) => lists.prefix(list).is_some(),
+            TeamPath::Task(list, name) => lists.prefix(list).is_some() && name.ends_with(".json"),
+            TeamPath::Other => false,
+        };
+        is_read.then(|| Unreadable { path: path.to_owned(), why: why.to_owned() })
+    }
+
+    /// Whether the roster is in it.
+    pub fn hides_roster(&self) -> bool {
+        matches!(TeamPath::of(&self.path), TeamPath::Team | TeamPath::Config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn removing_each_file_empties_the_state() {
+        let mut state = TeamState::default();
+        let files = [
+            ("tasks/t/1.json", r#"{"id":"1","status":"pending"}"#),
+            ("tasks/t/2.json", r#"{"metadata":{"_internal":true}}"#),
+            ("teams/t/config.json", r#"{"members":[{"name":"bob"}]}"#),
+            ("teams/t/inboxes/bob.json", r#"[{"text":"a","read":true},{"text":"b"}]"#),
+        ];
+        for (path, text) in files {
+            let file = TeamFile::of(path, &Lists::of_team(None)).unwrap();
+            state.put_file(file.parse(text.as_bytes()).unwrap());
+        }
+        assert_eq!((state.tasks.len(), state.mail["bob"], state.members.len()), (1, 1, 1));
+        let lists = Lists::of_team(None);
+        files.iter().for_each(|(path, _)| state.remove_file(TeamFile::of(path, &lists).unwrap()));
+        assert!(state.tasks.is_empty() && state.mail.is_empty() && state.members.is_empty());
+    }
+}

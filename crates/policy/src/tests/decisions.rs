@@ -1,0 +1,169 @@
+//! From finding to verdict.
+
+use super::scene::decide;
+use crate::{Counting, Decision, Finding, Guard, TeamState, Verdict};
+use teamkeep_config::Gate;
+use teamkeep_model::team::Task;
+
+fn finding(gate: Gate, about: &str, decision: Decision) -> Finding {
+    Finding::new(gate, "c", decision, about, "no".to_owned())
+}
+
+fn rule(name: &str) -> Finding {
+    Finding { rule: Some(name.to_owned()), ..finding(Gate::Rule, "bob", Decision::Block) }
+}
+
+/// How often the finding is blocked in these states of the work.
+fn blocks<'a>(guard: &mut Guard, finding: &Finding, states: impl IntoIterator<Item = &'a str>) -> usize {
+    let decision = |state| decide(finding, state, guard, 3, false).decision;
+    states.into_iter().map(decision).filter(|decision| *decision == Decision::Block).count()
+}
+
+fn block(guard: &mut Guard, about: &str, state: &str) -> Verdict {
+    decide(&finding(Gate::PrematureShutdown, about, Decision::Block), state, guard, 3, false)
+}
+
+#[test]
+fn after_max_blocks_a_gate_allows_the_action_every_time() {
+    let mut guard = Guard::default();
+    let mut verdicts = (0..6).map(|_| block(&mut guard, "bob", "s1"));
+    assert!(
+        verdicts.by_ref().take(3).all(|verdict| verdict.decision == Decision::Block && !verdict.escalated)
+    );
+    assert!(verdicts.all(|verdict| verdict.decision == Decision::Allow && verdict.escalated));
+}
+
+#[test]
+fn each_agent_gate_and_rule_has_its_own_count() {
+    let mut guard = Guard::default();
+    let bob = finding(Gate::ReportBeforeIdle, "bob", Decision::Block);
+    assert_eq!(blocks(&mut guard, &bob, ["s"; 9]), 3);
+    let idle = finding(Gate::IdleWithWork, "bob", Decision::Block);
+    assert_eq!(blocks(&mut guard, &idle, ["s"; 9]), 1, "only an idle teammate gets its messages");
+    let alice = finding(Gate::ReportBeforeIdle, "alice", Decision::Block);
+    for other in [alice, rule("a"), rule("b"), rule("a:b")] {
+        assert_eq!(blocks(&mut guard, &other, ["s"; 9]), 3);
+    }
+}
+
+#[test]
+fn another_state_of_the_work_does_not_start_the_count_again() {
+    let report = finding(Gate::ReportBeforeIdle, "bob", Decision::Block);
+    let alternating = ["a", "b"].into_iter().cycle().take(50);
+    assert_eq!(blocks(&mut Guard::default(), &report, alternating), 3);
+    let new: Vec<String> = (0..50).map(|number| number.to_string()).collect();
+    assert_eq!(blocks(&mut Guard::default(), &report, new.iter().map(String::as_str)), 3);
+}
+
+#[test]
+fn only_a_task_that_was_never_completed_before_starts_the_count_again() {
+    let (mut guard, report) = (Guard::default(), finding(Gate::ReportBeforeIdle, "bob", Decision::Block));
+    let all = ["a", "b", "c", "d", "e"];
+    guard.note_progress(&with(&[("1", "completed"), ("2", "pending")]));
+    assert_eq!(blocks(&mut guard, &report, all), 3);
+    guard.note_progress(&with(&[("1", "in_progress"), ("2", "pending")]));
+    guard.note_progress(&with(&[("1", "completed"), ("2", "in_progress")]));
+    assert_eq!(blocks(&mut guard, &report, all), 0, "completing the same task again is not progress");
+    guard.note_progress(&with(&[("1", "completed"), ("2", "completed")]));
+    assert_eq!(blocks(&mut guard, &report, all), 3);
+    // Claude Code deletes the files when all tasks are completed.
+    guard.note_progress(&with(&[]));
+    assert_eq!(blocks(&mut guard, &report, all), 0);
+    guard.note_progress(&with(&[("3", "completed"), ("4", "in_progress")]));
+    assert_eq!(blocks(&mut guard, &report, all), 3, "fewer are on disk, and more were completed");
+    for id in 0..2000 {
+        guard.note_progress(&with(&[(&id.to_string(), "completed")]));
+    }
+    assert!(guard.completed.len() <= 512);
+}
+
+/// A team with these tasks: id and status.
+fn with(tasks: &[(&str, &str)]) -> TeamState {
+    let task = |(id, status): &(&str, &str)| {
+        let text = format!(r#"{{"id":"{id}","status":"{status}"}}"#);
+        Some((id.to_string(), Task::parse(&format!("{id}.json"), text.as_bytes())?))
+    };
+    TeamState { tasks: tasks.iter().filter_map(task).collect(), ..TeamState::default() }
+}
+
+#[test]
+fn with_more_agents_than_counts_each_new_one_is_blocked_and_the_oldest_starts_again() {
+    let mut guard = Guard::default();
+    let of = |number: usize| finding(Gate::ReportBeforeIdle, &format!("m{number}"), Decision::Block);
+    let next = |number: usize, guard: &mut Guard| {
+        let counting = Counting { state: "s", max_blocks: 3, at: number as i64, ends_turn: true };
+        guard.decide(&of(number), &counting).decision
+    };
+    for number in 1..=600 {
+        for _ in 0..3 {
+            assert_eq!(next(number, &mut guard), Decision::Block, "m{number}");
+        }
+    }
+    assert_eq!(next(600, &mut guard), Decision::Allow);
+    assert_eq!(next(89, &mut guard), Decision::Allow, "the last 512 are kept");
+    assert_eq!(next(88, &mut guard), Decision::Block);
+    let stored = serde_json::to_value(&guard).unwrap();
+    assert_eq!(stored["counts"].as_object().unwrap().len(), 512);
+}
+
+#[test]
+fn a_lasting_rule_blocks_every_time_unless_it_is_paused() {
+    let mut guard = Guard::default();
+    let rule = Finding { lasting: true, ..finding(Gate::Rule, "bob", Decision::Block) };
+    let mut decision = |paused| decide(&rule, "s", &mut guard, 1, paused).decision;
+    assert!((0..9).all(|_| decision(false) == Decision::Block));
+    assert_eq!(decision(true), Decision::Allow);
+}
+
+#[test]
+fn a_paused_finding_is_recorded_and_not_counted() {
+    let mut guard = Guard::default();
+    for decision in [Decision::Block, Decision::Warn] {
+        let verdict = decide(&finding(Gate::ProtectLead, "bob", decision), "s", &mut guard, 3, true);
+        assert_eq!((verdict.decision, verdict.paused, verdict.escalated), (Decision::Allow, true, false));
+    }
+    assert_eq!(guard, Guard::default());
+}
+
+#[test]
+fn a_warning_is_shown_once_in_each_state() {
+    let mut guard = Guard::default();
+    let mut warn = |reason: &str, state: &str| {
+        let finding =
+            Finding { reason: reason.to_owned(), ..finding(Gate::ProtectLead, "bob", Decision::Warn) };
+        let verdict = decide(&finding, state, &mut guard, 3, false);
+        assert_eq!(verdict.decision, Decision::Warn);
+        verdict.repeated
+    };
+    assert_eq!([warn("a", "s1"), warn("a", "s1"), warn("a", "s1")], [false, true, true]);
+    assert_eq!(
+        [warn("b", "s1"), warn("b", "s1"), warn("a", "s1")],
+        [false, true, true],
+        "another warning is shown"
+    );
+    assert_eq!([warn("a", "s2"), warn("a", "s2")], [false, true]);
+}
+
+#[test]
+fn a_warning_is_not_shown_again_when_a_state_returns() {
+    let mut guard = Guard::default();
+    let mut is_shown = |about: &str, state: &str| {
+        !decide(&finding(Gate::ProtectLead, about, Decision::Warn), state, &mut guard, 3, false).repeated
+    };
+    let alternating = ["a", "b"].into_iter().cycle().take(8);
+    assert_eq!(alternating.filter(|state| is_shown("bob", state)).count(), 2);
+    // The oldest entry is dropped first.
+    for number in 0..510 {
+        assert!(is_shown("alice", &format!("s{number}")));
+    }
+    assert!(!is_shown("bob", "a") && !is_shown("bob", "b"));
+    assert!(is_shown("alice", "s510"));
+    assert!(is_shown("bob", "a") && !is_shown("alice", "s1"));
+}
+
+#[test]
+fn with_max_blocks_0_nothing_is_blocked() {
+    let verdict =
+        decide(&finding(Gate::ProtectLead, "bob", Decision::Block), "s", &mut Guard::default(), 0, false);
+    assert!(verdict.escalated && verdict.decision == Decision::Allow);
+}

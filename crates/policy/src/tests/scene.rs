@@ -1,0 +1,186 @@
+//! A team in the middle of its work, judged one event at a time.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use teamkeep_config::{Policy, Rule};
+use teamkeep_model::Tool;
+use teamkeep_model::event::Actor;
+use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_model::team::Task;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{
+    Access, Case, Counting, Decision, Edit, FileHistory, FileState, Finding, GitAccess, GitLoss, Guard,
+    Judged, Judgement, Lost, Rules, TeamState, Verdict, gates, judge,
+};
+
+pub type Facts = fn(&Policy, &Judged<'_>, &FileHistory) -> Option<Access>;
+
+/// A team, its policy, and a clock that moves with each event.
+#[derive(Default, Clone)]
+pub struct Scene {
+    pub team: TeamState,
+    pub policy: Policy,
+    pub rules: Vec<Rule>,
+    /// Where the tools run. Without it, no file is used.
+    pub directory: Option<PathBuf>,
+    /// Where the facts about files and git are from.
+    pub facts: Option<Facts>,
+    clock: u32,
+}
+
+/// Facts about a tool call, without a disk and without git.
+pub fn access(payload: &Payload) -> Option<Access> {
+    let path = |key: &str| payload.tool_input().get(key)?.as_str().map(str::to_owned);
+    match (payload.kind(), payload.tool()?) {
+        (Kind::PostToolUse, tool @ (Tool::Read | Tool::Edit)) => {
+            let state = Some(FileState::default());
+            Some(Access::Used { path: path("file_path")?, state, is_change: tool == Tool::Edit })
+        }
+        (_, Tool::Edit) => {
+            let present = Some(FileState { size: 1, ..FileState::default() });
+            Some(Access::Edit(Edit { path: path("file_path")?, present, ..Edit::default() }))
+        }
+        (_, Tool::Bash) => {
+            let all = || vec!["/1".to_owned(), "/2".to_owned()];
+            let tree = |paths: Vec<String>| Lost::Tree { used: paths.clone(), changed: paths };
+            let kinds = [Lost::Changes, Lost::Adds, Lost::Commits, Lost::Stash, tree];
+            let loss =
+                |kind: fn(_) -> _| GitLoss { command: "reset", root: "/".to_owned(), what: kind(all()) };
+            let losses = kinds.into_iter().map(loss).collect();
+            let (made, settled, shown) = (all(), vec!["/2".to_owned()], vec!["/1".to_owned()]);
+            Some(Access::Git(GitAccess { losses, is_complete: true, before: None, made, settled, shown }))
+        }
+        _ => None,
+    }
+}
+
+/// A payload with these fields.
+pub fn payload(fields: &Value) -> Payload {
+    Payload::from_raw(&serde_json::value::to_raw_value(fields).unwrap())
+}
+
+pub fn lead() -> Actor {
+    Actor::lead()
+}
+
+pub fn mate(name: &str) -> Actor {
+    Actor::teammate(name, None)
+}
+
+/// PreToolUse of a tool.
+pub fn before(tool: &str, input: Value) -> Value {
+    json!({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input, "tool_use_id": "t"})
+}
+
+/// PostToolUse of a successful call.
+pub fn after(tool: &str, input: Value) -> Value {
+    let response = json!({"success": true});
+    json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input, "tool_response": response, "tool_use_id": "t"})
+}
+
+pub fn ask(name: &str) -> Value {
+    json!({"to": name, "message": {"type": "shutdown_request", "reason": "done"}})
+}
+
+pub fn approve(name: &str) -> Value {
+    let request = format!("shutdown-1@{name}");
+    json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": request, "approve": true}})
+}
+
+pub fn idle(name: &str) -> Value {
+    json!({"hook_event_name": "TeammateIdle", "teammate_name": name})
+}
+
+impl Scene {
+    /// alice, bob and carol with these tasks: id, status, owner, dependencies.
+    pub fn with(tasks: &[(&str, &str, &str, &[&str])]) -> Scene {
+        let mut scene = Scene::default();
+        scene.team.name = Some("parser-team".to_owned());
+        scene.team.members = ["team-lead", "alice", "bob", "carol"].map(str::to_owned).into();
+        for (id, status, owner, blocked) in tasks {
+            scene.task(json!({"id": id, "subject": format!("Task {id}"), "status": status, "owner": owner, "blockedBy": blocked}));
+        }
+        scene
+    }
+
+    /// Adds a task as its file has it.
+    pub fn task(&mut self, raw: Value) {
+        let file = format!("{}.json", raw["id"].as_str().unwrap());
+        let task = Task::parse(&file, raw.to_string().as_bytes()).unwrap();
+        self.team.tasks.insert(task.id.clone(), task);
+    }
+
+    /// Sets the clock back to the start.
+    pub fn turn_back(&mut self) {
+        self.clock = 0;
+    }
+
+    /// The second of the last event.
+    pub fn now(&self) -> i64 {
+        self.clock.into()
+    }
+
+    fn at(&mut self) -> Timestamp {
+        self.clock += 1;
+        Timestamp::from_millis(self.clock as i64 * 1_000).unwrap()
+    }
+
+    fn in_directory(&self, fields: &Value) -> Value {
+        let mut fields = fields.clone();
+        if let Some(directory) = self.directory.as_ref().filter(|_| fields.get("cwd").is_none()) {
+            fields["cwd"] = json!(directory);
+        }
+        fields
+    }
+
+    fn access(&self, event: &Judged<'_>) -> Option<Access> {
+        self.facts?(&self.policy, event, &self.team.ledger.files)
+    }
+
+    /// Judges an event.
+    pub fn judge(&mut self, actor: &Actor, fields: &Value) -> Vec<Finding> {
+        let (at, payload) = (self.at(), payload(&self.in_directory(fields)));
+        let event = Judged { at, kind: payload.kind(), actor, payload: &payload, access: None };
+        let access = self.access(&event);
+        let event = Judged { access: access.as_ref(), ..event };
+        judge(&self.policy, &Rules::of(&self.rules), &Case::new(event, &self.team))
+    }
+
+    /// The codes and decisions of the findings.
+    pub fn codes(&mut self, actor: &Actor, fields: &Value) -> Vec<(&'static str, Decision)> {
+        self.judge(actor, fields).iter().map(|finding| (finding.code, finding.decision)).collect()
+    }
+
+    /// An event that happens.
+    pub fn happens(&mut self, actor: &Actor, fields: &Value) {
+        self.observes(actor, fields, false);
+    }
+
+    /// An event that is blocked and is not a tool call.
+    pub fn is_held_back(&mut self, actor: &Actor, fields: &Value) {
+        self.observes(actor, fields, true);
+    }
+
+    fn observes(&mut self, actor: &Actor, fields: &Value, held_back: bool) {
+        let (at, payload) = (self.at(), payload(&self.in_directory(fields)));
+        let event = Judged { at, kind: payload.kind(), actor, payload: &payload, access: None };
+        let access = self.access(&event);
+        let event = Judged { access: access.as_ref(), ..event };
+        gates::budget::observe(&self.policy, &event, &mut self.team);
+        self.team.apply(&event, &Judgement { blocked: held_back, ..Judgement::default() });
+    }
+
+    /// A sent message.
+    pub fn says(&mut self, actor: &Actor, to: &str, text: &str) {
+        self.happens(actor, &after("SendMessage", json!({"to": to, "message": text})));
+    }
+}
+
+/// The verdict for one finding at the end of a turn, so that each attempt counts.
+pub fn decide(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32, paused: bool) -> Verdict {
+    let counting = Counting { state, max_blocks, at: 0, ends_turn: true };
+    let judged = teamkeep_policy::decide(std::slice::from_ref(finding), guard, &counting, |_| paused);
+    judged.verdicts.into_iter().next().unwrap()
+}

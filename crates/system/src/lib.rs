@@ -1,0 +1,19 @@
+//! The system: files, processes, clock and environment. Nothing else touches them.
+
+#[cfg(target_env = "musl")]
+mod allocator;
+pub mod client_process;
+pub mod clock;
+pub mod command;
+pub mod diagnostics;
+pub mod env;
+pub mod error;
+pub mod fs;
+pub mod git;
+pub mod parallel;
+pub mod paths;
+pub mod process;
+pub mod signals;
+pub mod stdin;
+pub mod store_lock;
+pub mod worktree;

@@ -1,0 +1,347 @@
+//! Process identity and supervised child processes.
+
+use std::io::{self, PipeReader, Read};
+use std::ops::ControlFlow;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use teamkeep_model::ProcessId;
+
+use crate::env::absolute_search;
+use crate::signals::{HeldSignals, was_signalled};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process, waitid};
+
+/// Interval and number of checks after a kill: one second in total.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+const MAX_POLLS: u32 = 200;
+
+/// Kills the process group of a child, and the child in case it left the group. Waits at most one second.
+fn end(child: &mut Child) -> Option<ExitStatus> {
+    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let _ = kill_process_group(group, Signal::KILL);
+    }
+    let _ = child.kill();
+    for _ in 0..MAX_POLLS {
+        match child.try_wait() {
+            Ok(None) => std::thread::sleep(POLL_INTERVAL),
+            Ok(status) => return status,
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+/// Whether the process has certainly ended. Another host or namespace, or missing data, is not certain. A process with the same
+/// number and another start time is another process.
+pub fn is_gone(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
+    let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
+    let ended = || match test_kill_process(id) {
+        Ok(()) => began_at_another_time(pid, start) || is_zombie(pid),
+        Err(error) => error == Errno::SRCH,
+    };
+    !is_elsewhere(space) && ended()
+}
+
+/// Identifies a process in this process's namespace.
+pub fn identify(pid: u32) -> ProcessId {
+    let space = own_space().map(|namespace| format!("{}#{namespace}", host_name()));
+    ProcessId { pid, space, start: start_of(pid) }
+}
+
+/// Whether this process has certainly ended.
+pub fn is_over(process: &ProcessId) -> bool {
+    is_gone(process.pid, process.space.as_deref(), process.start.as_deref())
+}
+
+/// The name that the system has for this machine.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// Returns whether the process with this number is certainly not the expected one.
+pub fn is_different_process(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
+    is_elsewhere(space) || began_at_another_time(pid, start)
+}
+
+fn began_at_another_time(pid: u32, start: Option<&str>) -> bool {
+    matches!((start, start_of(pid)), (Some(then), Some(now)) if then != now)
+}
+
+/// Whether a process-id namespace, spelled `host#pid:[4026531836]`, is not this process's. The number is not unique: the first
+/// namespace of every Linux host has the same one.
+fn is_elsewhere(space: Option<&str>) -> bool {
+    let Some((host, namespace)) = space.and_then(|space| space.split_once('#')) else { return false };
+    let other_host = || rustix::system::uname().nodename().to_str().is_ok_and(|own| own != host);
+    own_space().is_some_and(|own| own != namespace) || (!host.is_empty() && other_host())
+}
+
+fn own_space() -> Option<String> {
+    std::fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok()
+}
+
+/// Start time of a process, in ticks since boot: field 22 of its `stat`, counted after the name in parentheses.
+pub fn start_of(pid: u32) -> Option<String> {
+    stat(pid)?.split(' ').nth(19).map(str::to_owned)
+}
+
+/// Whether the process has ended and its parent has not collected its status. A process whose first thread ended before its others is
+/// not a zombie.
+fn is_zombie(pid: u32) -> bool {
+    let Some(stat) = stat(pid) else { return false };
+    let mut fields = stat.split(' ');
+    let has_ended = matches!(fields.next(), Some("Z" | "X"));
+    has_ended
+        && fields.nth(16).and_then(|threads| threads.parse().ok()).is_some_and(|threads: u32| threads < 2)
+}
+
+/// The fields of `/proc/PID/stat` behind the program's name, the state first.
+fn stat(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ").map(|(_, fields)| fields.to_owned())
+}
+
+/// A command whose program is found only in the absolute entries of the search path.
+pub fn program(name: &str) -> Command {
+    let mut command = Command::new(name);
+    command.env("PATH", absolute_search());
+    command
+}
+
+/// Starts a process without waiting for it. It stays in this process group, because it calls `setsid` first, which the leader of a
+/// group cannot.
+pub fn start(command: &mut Command) -> io::Result<()> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
+}
+
+/// Bytes to read after the process has ended. More than a pipe holds.
+const LEFT_BEHIND: usize = 1 << 20;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    Ended(ExitStatus),
+    /// It exceeded the time limit and was killed with all its child processes.
+    TimedOut,
+    /// A signal arrived after [`signals::defer`](crate::signals::defer), or the observer stopped it: [`Run::collect`] does so if the output is too
+    /// large.
+    Stopped,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Progress<'a> {
+    Output(&'a [u8]),
+    Running(Duration),
+}
+
+#[derive(Debug)]
+pub struct Run {
+    pub command: Command,
+    pub stdin: Stdio,
+    /// Whether its errors are output, too.
+    pub captures_stderr: bool,
+    /// Where its errors go otherwise.
+    pub stderr: Stdio,
+    /// Whether to wait until no child process holds its output open.
+    pub until_closed: bool,
+    pub limit: Duration,
+}
+
+impl Run {
+    pub fn new(command: Command, limit: Duration) -> Run {
+        let [stdin, stderr] = [Stdio::null(), Stdio::null()];
+        Run { command, stdin, captures_stderr: false, stderr, until_closed: false, limit }
+    }
+
+    pub fn collect(self, max_bytes: usize) -> io::Result<(Outcome, Vec<u8>)> {
+        let mut output = Vec::new();
+        let outcome = self.supervise(|progress| {
+            if let Progress::Output(bytes) = progress {
+                output.extend_from_slice(bytes);
+            }
+            if output.len() > max_bytes { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok((outcome, output))
+    }
+
+    /// Runs the command, and ends it with all its child processes when a signal arrives. Signals do not end this process
+    /// meanwhile.
+    pub fn supervise(
+        mut self,
+        mut observer: impl FnMut(Progress<'_>) -> ControlFlow<()>,
+    ) -> io::Result<Outcome> {
+        let _held = HeldSignals::hold();
+        if was_signalled() {
+            return Ok(Outcome::Stopped);
+        }
+        let start = Instant::now();
+        let (mut pipe, writer) = io::pipe()?;
+        let stderr = if self.captures_stderr { writer.try_clone()?.into() } else { self.stderr };
+        self.command.stderr(stderr);
+        let child = self.command.stdin(self.stdin).stdout(writer).process_group(0).spawn()?;
+        // This process's copies of the pipe's write end would hide its end.
+        drop(self.command);
+        let mut group = Group { pid: Pid::from_child(&child), child, ended: false };
+        let mut open = true;
+        let stop = loop {
+            // Checked before reading, so that all output of an ended process is in the pipe.
+            if (!open || !self.until_closed) && has_ended(group.pid)? {
+                break None;
+            }
+            let left = self.limit.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                break Some(Outcome::TimedOut);
+            }
+            if open && is_ready(&pipe, left.min(POLL_INTERVAL))? {
+                let mut is_stopped = false;
+                open = read(&mut pipe, &mut |bytes| {
+                    is_stopped = observer(Progress::Output(bytes)).is_break();
+                })? > 0;
+                if is_stopped {
+                    break Some(Outcome::Stopped);
+                }
+            } else if !open {
+                std::thread::sleep(left.min(POLL_INTERVAL));
+            }
+            if was_signalled() || observer(Progress::Running(start.elapsed())).is_break() {
+                break Some(Outcome::Stopped);
+            }
+        };
+        let status = group.end();
+        let mut left_behind = LEFT_BEHIND;
+        while open && left_behind > 0 && is_ready(&pipe, Duration::ZERO)? {
+            let count = read(&mut pipe, &mut |bytes| {
+                let _ = observer(Progress::Output(bytes));
+            })?;
+            open = count > 0;
+            left_behind = left_behind.saturating_sub(count);
+        }
+        let ended = stop.or(status.map(Outcome::Ended));
+        ended.ok_or_else(|| io::Error::other("its exit status is unknown"))
+    }
+}
+
+/// The exit code as a shell reports it: 128 and more for a signal.
+pub fn shell_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+}
+
+struct Group {
+    child: Child,
+    pid: Pid,
+    ended: bool,
+}
+
+impl Group {
+    /// Kills what still runs: the group before its first process is reaped, because its id could be reused afterwards.
+    fn end(&mut self) -> Option<ExitStatus> {
+        self.ended = true;
+        end(&mut self.child)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if !self.ended {
+            let _ = self.end();
+        }
+    }
+}
+
+/// Whether the process has ended. It is not reaped.
+fn has_ended(pid: Pid) -> io::Result<bool> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match waitid(WaitId::Pid(pid), options) {
+        Ok(status) => Ok(status.is_some()),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn is_ready(pipe: &PipeReader, patience: Duration) -> io::Result<bool> {
+    let timeout = Timespec { tv_sec: patience.as_secs() as _, tv_nsec: patience.subsec_nanos() as _ };
+    match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&timeout)) {
+        Ok(count) => Ok(count > 0),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Reads the available bytes; 0 at the end.
+fn read(pipe: &mut PipeReader, take: &mut impl FnMut(&[u8])) -> io::Result<usize> {
+    let mut chunk = [0u8; 16 * 1024];
+    loop {
+        match pipe.read(&mut chunk) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(count) => {
+                take(&chunk[..count]);
+                return Ok(count);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_left_its_group_is_killed_too() {
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
+        let status = end(&mut child).unwrap();
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
+    }
+
+    #[test]
+    fn only_a_process_that_has_certainly_ended_is_gone() {
+        let own = std::process::id();
+        assert!(!is_gone(own, None, None));
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let pid = child.id();
+        waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
+        assert_eq!(is_gone(pid, None, None), stat(pid).is_some(), "a zombie, where /proc shows it");
+        child.wait().unwrap();
+        assert!(is_gone(pid, None, None));
+        assert!(!is_gone(pid, Some("elsewhere#pid:[1]"), None), "another namespace cannot be judged");
+        if let Some(space) = own_space() {
+            assert!(!is_gone(pid, Some(&format!("another-host#{space}")), None), "nor can another host");
+            assert!(is_different_process(own, Some(&format!("another-host#{space}")), None));
+        }
+        if let Some(start) = start_of(own) {
+            assert!(!is_gone(own, None, Some(&start)));
+            assert!(is_gone(own, None, Some("1")), "the number was given to another process");
+        }
+    }
+
+    fn sh(script: &str, millis: u64, change: impl FnOnce(&mut Run)) -> (Outcome, Vec<u8>) {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script]);
+        let mut run = Run::new(command, Duration::from_millis(millis));
+        change(&mut run);
+        run.collect(64 * 1024).unwrap()
+    }
+
+    #[test]
+    fn the_output_of_a_program_is_collected_and_a_slow_program_is_killed() {
+        let (Outcome::Ended(status), out) = sh("echo yes; echo no >&2; exit 3", 20_000, |_| ()) else {
+            panic!("it did not end")
+        };
+        assert_eq!((status.code(), out.as_slice()), (Some(3), b"yes\n".as_slice()));
+        let both = |run: &mut Run| run.captures_stderr = true;
+        assert_eq!(sh("echo yes; echo no >&2", 20_000, both).1, b"yes\nno\n");
+        assert_eq!(sh("sleep 1000 & sleep 1000", 300, |_| ()).0, Outcome::TimedOut);
+        assert_eq!(sh("yes", 20_000, |_| ()).0, Outcome::Stopped);
+        assert!(Run::new(Command::new("/no/such"), Duration::from_secs(1)).collect(1).is_err());
+    }
+
+    #[test]
+    fn a_child_that_holds_the_output_open_delays_only_a_run_that_waits_for_it() {
+        let script = "echo yes; sleep 1000 &";
+        let (outcome, out) = sh(script, 20_000, |_| ());
+        assert!(matches!(outcome, Outcome::Ended(_)) && out == b"yes\n");
+        let until_closed = |run: &mut Run| run.until_closed = true;
+        assert_eq!(sh(script, 300, until_closed).0, Outcome::TimedOut);
+    }
+}
