@@ -26,6 +26,7 @@ pub mod demo;
 pub mod doctor;
 mod files;
 mod former_names;
+pub mod hook_program;
 mod notify;
 mod prune;
 pub mod redact;

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use teamkeep_config::{Gate, Mode, Policy, Price};
+use teamkeep_history::{Range, ReadErrors, Reader};
 use teamkeep_hook::attribution::version_in;
 use teamkeep_hook::enforcement::RunSpending;
 use teamkeep_model::compat::delivers_answers;
@@ -13,7 +14,7 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_policy::spending::Spending;
 use teamkeep_policy::{Decision, Finding, RecordedVerdict, TeamState, Verdict, failure};
 use teamkeep_store::archive::{Archive, Journal, RunRecord};
-use teamkeep_store::log::{Logs, Range, ReadErrors, Reader};
+use teamkeep_store::log::Logs;
 use teamkeep_system::fs;
 
 #[derive(Debug, Default)]

@@ -10,12 +10,13 @@ use tar::{Archive as Tar, EntryType};
 use super::{EVENTS, OBJECTS, RUN, SNAPSHOTS, TRANSCRIPTS};
 use crate::verify::{Kind, Scope, Verifier};
 use teamkeep_config::Config;
+use teamkeep_history::{Range, Reader};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::{
     Archive, Change, ContentWriter, ExclusiveArchive, Imported, RunRecord, is_hash, is_run_id, put_transcript,
 };
-use teamkeep_store::log::{Logs, Range, Reader, SegmentName};
+use teamkeep_store::log::{Logs, SegmentName};
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
 use teamkeep_system::paths::Paths;

@@ -9,11 +9,12 @@ use crate::redact::Redactor;
 use crate::status::{Observed, Surroundings};
 use crate::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
 use crate::view;
+use teamkeep_history::ReadErrors;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::time::{self};
 use teamkeep_store::access;
 use teamkeep_store::archive::{Archive, RunRecord};
-use teamkeep_store::log::{Logs, ReadErrors};
+use teamkeep_store::log::Logs;
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
 

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use super::output;
 use crate::context::Context;
 use crate::demo::{self, DemoOutcome, check::CheckOutcome};
+use crate::hook_program::{HookProgram, shell_invocation};
 use crate::report::Report;
 use crate::settings::plan::count;
 use crate::timeline::{Entry, OpenedRun, RunCatalog, Summary, merge};
@@ -17,7 +18,7 @@ use teamkeep_policy::spending::dollars;
 use teamkeep_policy::{Decision, without_prefix};
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::Logs;
-use teamkeep_system::command::{HookProgram, quoted, shell_invocation};
+use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Cause, Error, Result};
 use teamkeep_system::fs::make_private_dir;
 

@@ -2,7 +2,8 @@
 //! `would restore`.
 
 use crate::context::Context;
-use teamkeep_system::command::{quoted, shell_invocation};
+use crate::hook_program::shell_invocation;
+use teamkeep_system::command::quoted;
 
 /// Prints the present command line without `--dry-run`, and with this option.
 pub fn show_command(context: &Context, option: Option<&str>) {

@@ -6,6 +6,7 @@ use super::installation::{
     print_hooks_of_policy, print_unsupported, print_variables,
 };
 use crate::context::Context;
+use crate::hook_program::HookProgram;
 use crate::settings::client::{self, ClientVersion};
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
@@ -16,7 +17,6 @@ use crate::settings::plan::{self, count};
 use crate::settings::skill::{Change, Skill};
 use crate::settings::variables;
 use crate::settings::version::Version;
-use teamkeep_system::command::HookProgram;
 use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]

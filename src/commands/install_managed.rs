@@ -10,6 +10,7 @@ use super::installation::{
 };
 use super::output;
 use crate::context::Context;
+use crate::hook_program::HookProgram;
 use crate::settings::client::ClientVersion;
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
@@ -23,7 +24,6 @@ use crate::settings::plan::{self, count};
 use crate::settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
 use crate::settings::version::{FIRST_WITH_DROP_INS, Version};
 use teamkeep_config::{Files, ORGANIZATION_FILE, layers};
-use teamkeep_system::command::HookProgram;
 use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, Clone, Default, clap::Args)]

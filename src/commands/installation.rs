@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use super::dry_run;
 use super::output;
 use crate::context::Context;
+use crate::hook_program::{HookProgram, shell_invocation};
 use crate::settings::client::ClientVersion;
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::{Scope, SettingsFile};
@@ -20,7 +21,7 @@ use crate::settings::plan;
 use crate::settings::variables::{self, TASKS, TEAMS, is_on, value};
 use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 use teamkeep_config::{Code, Problem, misnamed_file};
-use teamkeep_system::command::{HookProgram, quoted, shell_invocation};
+use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
 
 const MAX_LISTED: usize = 3;

@@ -7,6 +7,7 @@ use super::catalog::{moment_of_run, with_run};
 use super::dry_run;
 use super::output::JsonOption;
 use crate::context::Context;
+use crate::hook_program::shell_invocation;
 use crate::restore::{
     ExistingFiles, FilePlan, List, Options, Plan, Source, TaskRestore, UndoLog, WorktreePlan,
 };
@@ -16,7 +17,7 @@ use teamkeep_model::team::mailbox;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::time::{self};
 use teamkeep_store::archive::{Archive, RunRecord};
-use teamkeep_system::command::{quoted, shell_invocation};
+use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Cause, Error, Result};
 use teamkeep_system::fs;
 

@@ -15,13 +15,13 @@ pub mod store;
 
 use serde::Serialize;
 
+use crate::hook_program::{shell_invocation, typed_to_install};
 use crate::settings::client::{ClientVersion, VersionProbe};
 use crate::settings::hook_command::Entry;
 use crate::settings::layer::{SettingsLayer, layers, managed_with_hooks, plugins, running, with_most_hooks};
 use crate::settings::version::Version;
 use teamkeep_config::{Effective, Files, Problem};
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::command::{shell_invocation, typed_to_install};
 use teamkeep_system::env::Env;
 use teamkeep_system::paths::Paths;
 

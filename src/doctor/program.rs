@@ -5,13 +5,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::hook_program::{hook_args, is_bare, is_named, is_same, on_search_path, own_path};
 use crate::settings::layer::{Kind, MAX_BYTES};
 use serde_json::{Value, json};
 use teamkeep_store::log::Logs;
-use teamkeep_system::command::{
-    HOOK_NAME, NAME, command_line, find, hook_args, is_bare, is_executable, is_named, is_same,
-    on_search_path, own_path, quoted,
-};
+use teamkeep_system::command::{HOOK_NAME, NAME, command_line, find, is_executable, quoted};
 use teamkeep_system::env::{Env, absolute_dirs};
 use teamkeep_system::fs::read_regular;
 use teamkeep_system::paths::Paths;

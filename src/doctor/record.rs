@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
+use crate::hook_program::shell_operand;
 use crate::restore::holder;
 use crate::settings::plan::count;
 use crate::verify::{Scope, Verifier};
+use teamkeep_history::Range;
 use teamkeep_model::event::{OVERRIDE, SafeName};
 use teamkeep_model::team::{TeamConfig, erasing};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::time::{self};
 use teamkeep_store::archive::Archive;
-use teamkeep_store::log::{self, Logs, Range};
-use teamkeep_system::command::{quoted, shell_operand};
+use teamkeep_store::log::{self, Logs};
+use teamkeep_system::command::quoted;
 use teamkeep_system::diagnostics::SLOW_CALL;
 use teamkeep_system::error::Result;
 use teamkeep_system::fs::read_regular;
@@ -37,7 +39,7 @@ pub fn last_event(facts: &Facts<'_>) -> Diagnosis {
         Ok(logs) => logs,
         Err(error) => return bad(format!("cannot read the logs: {error}")),
     };
-    let (lines, _) = log::last(&logs, Range::default(), 1, is_event);
+    let (lines, _) = teamkeep_history::last(&logs, Range::default(), 1, is_event);
     let last = lines.last().map(|line| line.recorded.at);
     let Some(last) = last else {
         return unknown("no events recorded yet; start a Claude Code session");

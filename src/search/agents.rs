@@ -9,9 +9,9 @@ use memchr::{memchr, memmem};
 use super::blocks::Blocks;
 use super::sources::{self, Source};
 use crate::timeline::RunCatalog;
+use teamkeep_history::Range;
 use teamkeep_model::event::{Actor, ActorKind};
 use teamkeep_store::archive::{RunRecord, agent_of, is_agent_transcript};
-use teamkeep_store::log::Range;
 
 /// The actor is in this part of an event's line, in bytes.
 const HEAD_BYTES: usize = 2 << 10;

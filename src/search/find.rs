@@ -8,10 +8,10 @@ use super::merge::Merge;
 use super::scan::{MAX_AGENTS, Request, Scan, Scanned};
 use super::sources::{self, Source};
 use crate::timeline::RunCatalog;
+use teamkeep_history::Range;
+use teamkeep_history::parallel::{self, InOrder};
 use teamkeep_model::time::Timestamp;
-use teamkeep_store::log::Range;
 use teamkeep_system::error::Result;
-use teamkeep_system::parallel::{self, InOrder};
 
 const MAX_PROBLEMS: usize = 5;
 

@@ -19,8 +19,9 @@ use super::snippet::Snippet;
 use super::sources::{Content, Lines, Source};
 use super::{event_texts, file_texts, transcript_texts};
 use crate::timeline::RunCatalog;
+use teamkeep_history::Claims;
 use teamkeep_model::time::Timestamp;
-use teamkeep_store::archive::{Claims, RunRecord};
+use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log;
 use teamkeep_system::error::Error;
 

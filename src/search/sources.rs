@@ -8,9 +8,10 @@ use std::time::SystemTime;
 use chrono::TimeDelta;
 
 use crate::timeline::{RunCatalog, read_note};
+use teamkeep_history::Range;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::{RunRecord, TranscriptNote};
-use teamkeep_store::log::{LogOwner, Range, Segment};
+use teamkeep_store::log::{LogOwner, Segment};
 use teamkeep_system::error::Result;
 use teamkeep_system::fs;
 

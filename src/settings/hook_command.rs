@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
+use crate::hook_program::{is_bare, is_named};
 use teamkeep_model::payload::Kind;
-use teamkeep_system::command::{is_bare, is_hook_program, is_named, quoted};
+use teamkeep_system::command::{is_hook_program, quoted};
 
 /// Commands that take another command as their arguments.
 const WRAPPERS: [&str; 13] =

@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use teamkeep_system::command::{HookProgram, is_bare, is_executable, quoted, typed_to_install};
+use crate::hook_program::{HookProgram, is_bare, typed_to_install};
+use teamkeep_system::command::{is_executable, quoted};
 use teamkeep_system::env::Env;
 
 use super::client::ClientVersion;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::hook_program::is_same;
 use crate::settings::hook_command::{self, Entry};
 use crate::settings::managed_files::{self as managed, ONLY_MANAGED};
-use teamkeep_system::command::is_same;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;

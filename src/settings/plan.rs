@@ -7,6 +7,7 @@ use std::ops::Range;
 use serde_json::{Map, Value, json};
 use similar::{ChangeTag, TextDiff};
 
+use crate::hook_program::HookProgram;
 use crate::settings::client::ClientVersion;
 use crate::settings::document::{Document, text_of};
 use crate::settings::edit::{self, Blanks};
@@ -15,7 +16,7 @@ use crate::settings::needs::{Need, Needs, embedded};
 use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since};
 use crate::ui::escape;
 use teamkeep_model::payload::KNOWN;
-use teamkeep_system::command::{HOOK_NAME, HookProgram, quoted};
+use teamkeep_system::command::{HOOK_NAME, quoted};
 
 /// Timeout in seconds of a hook that only the policy needs.
 const POLICY_TIMEOUT: u64 = 10;

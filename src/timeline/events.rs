@@ -5,12 +5,14 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 
 use super::loaded_event::{CallLine, EventLoader, LoadedEvent};
+use teamkeep_history::Claims;
+use teamkeep_history::ReadErrors;
 use teamkeep_model::Tool;
 use teamkeep_model::event::{Actor, ActorKind, Recorded};
 use teamkeep_model::payload::Kind;
 use teamkeep_model::time::Timestamp;
-use teamkeep_store::archive::{Claims, Journal, RunRecord, SessionRole};
-use teamkeep_store::log::{self, EventLog, LogOwner, Logs, ReadErrors, Segment};
+use teamkeep_store::archive::{Journal, RunRecord, SessionRole};
+use teamkeep_store::log::{self, EventLog, LogOwner, Logs, Segment};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DetailLevel {
@@ -65,7 +67,7 @@ pub fn by_run(
     };
     let mut events: HashMap<usize, Vec<(Timestamp, LoadedEvent)>> = HashMap::new();
     let mut reached = (None, Timestamp::MIN);
-    problems.merge(log::read_parallel(&segments, load, |segment, (run, event)| {
+    problems.merge(teamkeep_history::read_parallel(&segments, load, |segment, (run, event)| {
         let segment = &segments[segment];
         if reached.0 != Some(&segment.log) || segment.name.is_single() {
             reached = (Some(&segment.log), Timestamp::MIN);

@@ -9,12 +9,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::events::{DetailLevel, EarlierLife, EventKey, logs_of, segments};
 use super::loaded_event::{CallLine, EVENT_WEIGHT, weight};
 use super::{RunData, by_run, is_client_gone};
+use teamkeep_history::Claims;
+use teamkeep_history::{Range, ReadErrors, Reader};
 use teamkeep_model::event::{OVERRIDE, Recorded};
 use teamkeep_model::payload::Payload;
 use teamkeep_model::team;
 use teamkeep_model::time;
-use teamkeep_store::archive::{Archive, Claims, RunRecord};
-use teamkeep_store::log::{self, Line, Logs, Range, ReadErrors, Reader, Segment};
+use teamkeep_store::archive::{Archive, RunRecord};
+use teamkeep_store::log::{self, Line, Logs, Segment};
 use teamkeep_system::error::{Error, Result, candidates, nearest};
 
 /// With fewer digits a slip would show another run.
@@ -217,7 +219,7 @@ impl RunCatalog {
             }
             Ok(None::<()>)
         };
-        log::read_parallel(&segments, weigh, |_, ()| ())?;
+        teamkeep_history::read_parallel(&segments, weigh, |_, ()| ())?;
         Ok(weights.into_iter().map(|(run, weight)| (run.to_owned(), weight.into_inner())).collect())
     }
 

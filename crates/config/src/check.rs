@@ -303,7 +303,7 @@ const TOOLS: &[&str] = &[
 pub(super) struct Item<'a>(pub Vec<&'a Entry>);
 
 impl<'a> Item<'a> {
-    pub fn get(&self, name: &str) -> Option<&'a Entry> {
+    pub(crate) fn get(&self, name: &str) -> Option<&'a Entry> {
         self.0.iter().copied().find(|entry| entry.path.ends_with(&format!("].{name}")))
     }
 

@@ -53,7 +53,7 @@ pub enum Kind {
 
 impl Kind {
     /// Whether a value is a string.
-    pub fn is_text(self) -> bool {
+    pub(crate) fn is_text(self) -> bool {
         matches!(self, Size | Duration | Percent | Words(_) | Text | Regex | Glob)
     }
 }
@@ -80,10 +80,10 @@ pub enum Project {
 }
 
 /// The modes of a gate, most permissive first.
-pub const MODES: Kind = Words(&["off", "warn", "block"]);
+pub(crate) const MODES: Kind = Words(&["off", "warn", "block"]);
 
 /// The built-in patterns, most certain first.
-pub const REDACTABLE: &[&str] = &["private-key", "api-key", "token", "secret", "email", "home"];
+pub(crate) const REDACTABLE: &[&str] = &["private-key", "api-key", "token", "secret", "email", "home"];
 
 /// The kinds of incidents in `teamkeep report`.
 pub const INCIDENT_KINDS: &[&str] = &[

@@ -3,6 +3,8 @@
 //! A file goes through [`source`] → [`check`] → `model`; [`layers`] combines those of the organization, the user and the
 //! project.
 
+#![warn(unreachable_pub)]
+
 /// A table of the file. Each key has its default.
 macro_rules! section {
     ($(#[$about:meta])* pub struct $Section:ident {
@@ -33,7 +35,7 @@ mod organization;
 mod parse_value;
 pub mod pattern;
 mod policy;
-pub mod problem;
+mod problem;
 pub mod project;
 mod schema;
 mod settings;

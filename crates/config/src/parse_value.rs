@@ -20,7 +20,7 @@ use teamkeep_system::error::nearest;
 const MAX_PROBLEMS: usize = 100;
 
 /// A string in quotes, shortened.
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),
@@ -29,7 +29,7 @@ pub fn quoted(text: &str) -> String {
 
 /// How thorough the validation is. Compiling regular expressions costs more than all the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Validation {
+pub(crate) enum Validation {
     Full,
     /// A call that needs a regular expression compiles it.
     WithoutRegexes,
@@ -53,7 +53,7 @@ pub(super) struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    pub fn report(
+    pub(crate) fn report(
         &mut self,
         code: Code,
         span: Range<usize>,
@@ -75,7 +75,7 @@ impl Checker<'_> {
         self.rejected.push(self.path.clone());
     }
 
-    pub fn wrong_type(&mut self, span: Range<usize>, expected: &str, found: &DeValue<'_>) {
+    pub(crate) fn wrong_type(&mut self, span: Range<usize>, expected: &str, found: &DeValue<'_>) {
         let message = format!("expected {expected}, found {}", type_of(found));
         self.reject(Code::WrongType, span, &message, None);
     }
@@ -181,7 +181,7 @@ fn expected(kind: Kind) -> &'static str {
 }
 
 /// The name of a value's type.
-pub fn type_of(value: &DeValue<'_>) -> &'static str {
+pub(crate) fn type_of(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
         DeValue::Integer(_) => "an integer",

@@ -44,7 +44,7 @@ pub fn is_plain(glob: &str) -> bool {
 ///
 /// # Errors
 /// The reason why it is invalid.
-pub fn check_glob(glob: &str) -> Result<(), String> {
+pub(crate) fn check_glob(glob: &str) -> Result<(), String> {
     if glob.is_empty() {
         return Err("it is empty; use \"*\" to match everything".to_owned());
     }
@@ -75,7 +75,7 @@ pub fn max_input_len(glob: &str) -> usize {
 ///
 /// # Errors
 /// The reason why it is invalid.
-pub fn check_pointer(pointer: &str) -> Result<(), String> {
+pub(crate) fn check_pointer(pointer: &str) -> Result<(), String> {
     let Some(rest) = pointer.strip_prefix('/') else {
         return Err("a JSON pointer starts with a slash, such as \"/tool_input/command\"".to_owned());
     };

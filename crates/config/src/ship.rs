@@ -73,12 +73,6 @@ pub enum ShipPrivacy {
     Metadata,
 }
 
-impl ShipPrivacy {
-    pub fn has_texts(self) -> bool {
-        self != ShipPrivacy::Metadata
-    }
-}
-
 impl Ship {
     /// Whether anything is to be sent.
     pub fn is_configured(&self) -> bool {

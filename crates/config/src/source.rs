@@ -89,7 +89,7 @@ pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
 }
 
 /// Whether nothing exists at a path. A path that cannot be accessed and a broken link count as existing.
-pub fn is_absent(path: &Path) -> bool {
+pub(crate) fn is_absent(path: &Path) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
     let absent = |error: io::Error| kinds.contains(&error.kind());
     path.symlink_metadata().err().is_some_and(absent) && !path.parent().is_some_and(is_broken_link)

@@ -17,7 +17,7 @@ use teamkeep_system::fs;
 
 impl Call<'_> {
     /// Appends the event, unless the log has it from an earlier call; returns that one.
-    pub fn append(&mut self) -> Option<RepeatedEvent> {
+    pub(crate) fn append(&mut self) -> Option<RepeatedEvent> {
         let recorder = self.received.recorder;
         let mark = recorder.paths.marks().join("plugin");
         if recorder.by == CalledBy::Plugin && mark.symlink_metadata().is_err() {

@@ -9,7 +9,7 @@ use teamkeep_model::payload::{Kind, Spawn};
 use teamkeep_store::archive::{Archive, CaptureScope, Index, RunRecord};
 use teamkeep_system::process;
 
-pub struct Attribution {
+pub(crate) struct Attribution {
     pub resolved: ResolvedTeam,
     pub actor: Actor,
     pub state: SessionState,
@@ -19,7 +19,7 @@ pub struct Attribution {
 }
 
 impl Attribution {
-    pub fn of(received: &Received<'_>, found: &CapturedTeams) -> Attribution {
+    pub(crate) fn of(received: &Received<'_>, found: &CapturedTeams) -> Attribution {
         let context = received.context();
         let (resolved, _) = attribution::team(&context, &found.teams);
         let index = resolved.team.as_ref().and_then(|team| found.teams.get(team));
@@ -115,7 +115,7 @@ fn updated_state(context: &CallContext<'_>, resolved: &ResolvedTeam, actor: &Act
 /// Whether a resumed session has left this run behind. SessionStart of 2.1.328 comes before the session creates its
 /// team again, so the existing files belong to a killed process of Claude Code. Only the lead's process in them may
 /// have been rewritten.
-pub fn is_left_behind(context: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
+pub(crate) fn is_left_behind(context: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
     let resumes = context.kind == Kind::SessionStart && context.payload.text("source") == Some("resume");
     if !resumes || !index.is_led_by(context.payload.session()) {
         return false;

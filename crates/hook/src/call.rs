@@ -9,7 +9,7 @@ use teamkeep_model::payload::Input;
 use teamkeep_store::log::{EventLog, Logs};
 use teamkeep_system::signals;
 
-pub struct Call<'a> {
+pub(crate) struct Call<'a> {
     pub received: Received<'a>,
     pub found: CapturedTeams,
     pub by: Attribution,
@@ -52,13 +52,13 @@ impl Recorder {
 
 impl Call<'_> {
     /// The log that the events of this call belong to.
-    pub fn log(&self) -> EventLog {
+    pub(crate) fn log(&self) -> EventLog {
         let (received, run) = (&self.received, self.by.run.as_deref());
         Logs::of(&received.recorder.paths).of_call(run, received.session.as_ref())
     }
 
     /// Builds the event in the form that a recorded verdict has.
-    pub fn event(&self) -> Event<'_> {
+    pub(crate) fn event(&self) -> Event<'_> {
         let (received, by) = (&self.received, &self.by);
         Event {
             v: 1,

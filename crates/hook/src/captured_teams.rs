@@ -10,7 +10,7 @@ use teamkeep_policy::Unreadable;
 use teamkeep_store::archive::{self, Archive, CaptureScope, Index};
 
 #[derive(Debug, Default)]
-pub struct CapturedTeams {
+pub(crate) struct CapturedTeams {
     pub teams: BTreeMap<SafeName, Index>,
     /// The scopes of the teams whose name a team in another configuration directory had first.
     shared_names: BTreeMap<SafeName, CaptureScope>,
@@ -25,7 +25,7 @@ pub struct CapturedTeams {
 }
 
 #[derive(Debug)]
-pub struct TeamNote {
+pub(crate) struct TeamNote {
     /// The team, if the note is about a certain one.
     pub subject: Option<CaptureScope>,
     pub note: Note,
@@ -49,16 +49,16 @@ impl CapturedTeams {
     }
 
     /// The scope of a team of this call.
-    pub fn scope(&self, team: &SafeName) -> CaptureScope {
+    pub(crate) fn scope(&self, team: &SafeName) -> CaptureScope {
         self.shared_names.get(team).cloned().unwrap_or_else(|| CaptureScope::Team(team.clone()))
     }
 
-    pub fn store_failures(&self) -> impl Iterator<Item = &TeamNote> {
+    pub(crate) fn store_failures(&self) -> impl Iterator<Item = &TeamNote> {
         self.notes.iter().filter(|of_team| of_team.note.is_store_failure())
     }
 
     /// The reasons why the session's team may be missing.
-    pub fn overlooked(&self) -> impl Iterator<Item = &Note> {
+    pub(crate) fn overlooked(&self) -> impl Iterator<Item = &Note> {
         self.notes.iter().map(|of_team| &of_team.note).filter(|note| note.is_overlooked())
     }
 
@@ -85,7 +85,7 @@ impl CapturedTeams {
 
 impl CapturedTeams {
     /// Captures the files of the teams that the call may belong to.
-    pub fn capture(received: &Received<'_>) -> CapturedTeams {
+    pub(crate) fn capture(received: &Received<'_>) -> CapturedTeams {
         let mut found = CapturedTeams::default();
         if received.client.as_os_str().is_empty() {
             return found;

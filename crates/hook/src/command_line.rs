@@ -9,7 +9,7 @@ use teamkeep_system::error::USAGE;
 use teamkeep_system::fs;
 
 /// The word that a hook call starts this program with for the work after it.
-pub const FINISH: &str = "finish";
+pub(crate) const FINISH: &str = "finish";
 
 const USAGE_TEXT: &str = "Usage: teamkeep-hook [EVENT] < PAYLOAD
 

@@ -31,7 +31,7 @@ const RULES_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Call<'_> {
     /// Judges the event, records the verdicts that an earlier call for it did not record, and writes the response.
-    pub fn judge(&mut self) {
+    pub(crate) fn judge(&mut self) {
         let recorder = self.received.recorder;
         let in_team = self.by.resolved.member && self.by.run.is_some();
         let by_rule = Rules::of(&recorder.config.rule).apply_to(self.received.kind);
@@ -125,7 +125,7 @@ impl Call<'_> {
     }
 
     /// Whether no earlier call for the same event recorded this verdict.
-    pub fn is_new(&self, verdict: &Verdict) -> bool {
+    pub(crate) fn is_new(&self, verdict: &Verdict) -> bool {
         !self.received.earlier_verdicts.iter().flatten().any(|earlier| earlier.is_same(verdict))
     }
 }
@@ -137,7 +137,7 @@ fn proves_a_team(kind: Kind, payload: &Payload) -> bool {
 }
 
 impl Call<'_> {
-    pub fn record_verdicts(&mut self, evaluation: &Evaluation) {
+    pub(crate) fn record_verdicts(&mut self, evaluation: &Evaluation) {
         let kind = self.received.kind;
         let log = self.log();
         for verdict in &evaluation.verdicts {
@@ -162,7 +162,7 @@ impl Call<'_> {
         }
     }
 
-    pub fn record_verdict(&mut self, verdict: &Verdict, log: &EventLog) {
+    pub(crate) fn record_verdict(&mut self, verdict: &Verdict, log: &EventLog) {
         let received = &self.received;
         let reduced = received.recorder.is_metadata_only().then(|| Verdict {
             reason: metadata_only::digest_placeholder(verdict.reason.as_bytes()),

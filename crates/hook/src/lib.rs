@@ -9,6 +9,8 @@
 //! a policy can fail. [`attribution`] finds who acted, in which team and run. [`enforcement`] reads what the gates need, runs
 //! completion checks and counts blocks. [`finish()`] and [`prune`] run in a process of their own, which lives on after the answer.
 
+#![warn(unreachable_pub)]
+
 mod append;
 mod attribute;
 pub mod attribution;
@@ -123,7 +125,7 @@ impl Outcome {
 
     /// Adds the notes to stderr on one line if the response has no message. If data was lost, the call fails, because
     /// Claude Code shows only failures; otherwise a response with content is not changed.
-    pub fn add_notes(&mut self) {
+    pub(crate) fn add_notes(&mut self) {
         if self.answer.exit != 0 || !self.answer.stderr.is_empty() {
             return;
         }

@@ -14,7 +14,7 @@ use teamkeep_store::archive::CaptureScope;
 use teamkeep_system::command::quoted;
 
 impl Call<'_> {
-    pub fn prepare_answer(&mut self) {
+    pub(crate) fn prepare_answer(&mut self) {
         if let Some(malformed) = &self.received.payload.malformed {
             let what = "the payload on stdin is not a JSON object";
             let message = format!("teamkeep: {what} ({malformed}); its text was recorded");
@@ -78,14 +78,14 @@ fn shell_quoted(path: &str) -> String {
 }
 
 /// Whether this problem disables the checks and rules of a project.
-pub fn is_unapplied(code: Code) -> bool {
+pub(crate) fn is_unapplied(code: Code) -> bool {
     matches!(code, Code::Untrusted | Code::TrustGone)
 }
 
 impl Call<'_> {
     /// Warns the user once per session and file content, at the first judged event without another response. The model does not
     /// get the warning: only the user may trust the file.
-    pub fn notify_trust_change(&mut self) {
+    pub(crate) fn notify_trust_change(&mut self) {
         let received = &self.received;
         let starts = received.starts_session();
         if !starts && !received.kind.is_judged() {
@@ -131,7 +131,7 @@ impl Call<'_> {
     /// Blocks a TeamDelete if something could not be archived. If the store itself fails, it stays blocked: the loss could not
     /// even be recorded. Files that a working store cannot archive block it `max-blocks` times, because it may be impossible to
     /// change them; the count starts again when fewer of them are left.
-    pub fn block_unarchived_delete(&mut self) -> Option<Answer> {
+    pub(crate) fn block_unarchived_delete(&mut self) -> Option<Answer> {
         let (received, found) = (&self.received, &self.found);
         if !received.deletes {
             return None;

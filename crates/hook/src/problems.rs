@@ -9,7 +9,7 @@ use teamkeep_policy::escaped;
 
 impl Call<'_> {
     /// Collects what went wrong so far, for the diagnostics.
-    pub fn note_problems(&mut self, input: &Input) {
+    pub(crate) fn note_problems(&mut self, input: &Input) {
         let (received, found, outcome) = (&self.received, &self.found, &mut self.outcome);
         let payload = &received.payload;
         // The most serious first; overlooked teams come last.
@@ -32,7 +32,7 @@ impl Call<'_> {
     }
 }
 
-pub fn payload_warnings(payload: &Payload, asked: Option<&str>) -> Option<String> {
+pub(crate) fn payload_warnings(payload: &Payload, asked: Option<&str>) -> Option<String> {
     let mut warnings = Vec::new();
     if let (Some(asked), Some(named)) = (asked, payload.event_name())
         && !asked.replace('-', "").eq_ignore_ascii_case(named)
@@ -51,7 +51,7 @@ pub fn payload_warnings(payload: &Payload, asked: Option<&str>) -> Option<String
     (!warnings.is_empty()).then(|| warnings.join("; "))
 }
 
-pub fn payload_gaps(payload: &Payload, kind: Kind, asked: Option<&str>) -> Option<String> {
+pub(crate) fn payload_gaps(payload: &Payload, kind: Kind, asked: Option<&str>) -> Option<String> {
     if payload.malformed.is_some() {
         return None;
     }

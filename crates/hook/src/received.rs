@@ -16,7 +16,7 @@ use teamkeep_store::archive::{Archive, CaptureRequest};
 /// Factor for the time limit before a TeamDelete: files that are not captured then are lost.
 pub(super) const BEFORE_DELETE: u32 = 6;
 
-pub struct Received<'a> {
+pub(crate) struct Received<'a> {
     pub recorder: &'a Recorder,
     pub archive: Archive,
     pub payload: Payload,
@@ -41,7 +41,7 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    pub fn new(recorder: &'a Recorder, input: &Input, asked: Option<&'a str>) -> Received<'a> {
+    pub(crate) fn new(recorder: &'a Recorder, input: &Input, asked: Option<&'a str>) -> Received<'a> {
         let payload = parse(input);
         let at = recorder.clock.now();
         let session = payload.session().and_then(SafeName::stem);
@@ -70,7 +70,7 @@ impl<'a> Received<'a> {
         }
     }
 
-    pub fn context(&self) -> CallContext<'_> {
+    pub(crate) fn context(&self) -> CallContext<'_> {
         CallContext {
             payload: &self.payload,
             kind: self.kind,
@@ -81,12 +81,12 @@ impl<'a> Received<'a> {
         }
     }
 
-    pub fn capture_request(&self) -> CaptureRequest<'_> {
+    pub(crate) fn capture_request(&self) -> CaptureRequest<'_> {
         CaptureRequest { at: self.at, event: &self.id, durable: self.deletes, until: self.until }
     }
 
     /// Whether the call starts a session. A compacted session continues.
-    pub fn starts_session(&self) -> bool {
+    pub(crate) fn starts_session(&self) -> bool {
         self.kind == Kind::SessionStart && self.payload.text("source") != Some("compact")
     }
 }

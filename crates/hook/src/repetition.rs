@@ -36,7 +36,7 @@ const SEARCHED_BYTES: usize = 32 << 10;
 
 /// An event that the log has from an earlier call.
 #[derive(Debug)]
-pub struct RepeatedEvent {
+pub(crate) struct RepeatedEvent {
     pub id: Id,
     /// Whether the other of plugin and settings recorded it. That call runs at the same time, and answers.
     pub is_of_other: bool,
@@ -45,7 +45,7 @@ pub struct RepeatedEvent {
 }
 
 /// The `tool_use_id` of a call of a tool that Claude Code can announce twice.
-pub fn announced_twice(kind: Kind, payload: &Payload) -> Option<&str> {
+pub(crate) fn announced_twice(kind: Kind, payload: &Payload) -> Option<&str> {
     let is_such = kind == Kind::PreToolUse && matches!(payload.tool(), Some(Tool::SendMessage | Tool::Agent));
     payload.tool_use_id().filter(|_| is_such)
 }
@@ -69,7 +69,7 @@ struct Line<'a> {
 impl RepeatedEvent {
     /// Finds the event in the end of its log. `beside_plugin`: the plugin's hook and one of the settings may be called for it.
     /// `tool_use` is that of [`announced_twice`].
-    pub fn find(
+    pub(crate) fn find(
         event: &Event<'_>,
         beside_plugin: bool,
         tool_use: Option<&str>,

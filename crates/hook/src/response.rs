@@ -47,7 +47,7 @@ impl Answer {
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
-    pub fn and_warn(self, kind: Kind, reason: &str) -> Answer {
+    pub(crate) fn and_warn(self, kind: Kind, reason: &str) -> Answer {
         let Ok(mut output) = serde_json::from_str::<Value>(&self.stdout) else {
             return Answer::warn(kind, reason);
         };
@@ -58,7 +58,7 @@ impl Answer {
     }
 
     /// Adds a text that the model reads with its next request, behind what it already reads.
-    pub fn and_context(self, kind: Kind, text: &str) -> Answer {
+    pub(crate) fn and_context(self, kind: Kind, text: &str) -> Answer {
         let mut output = serde_json::from_str::<Value>(&self.stdout).unwrap_or_else(|_| json!({}));
         let specific = &mut output["hookSpecificOutput"];
         let earlier = specific.get("additionalContext").and_then(Value::as_str);
@@ -68,7 +68,7 @@ impl Answer {
         Answer { stdout: format!("{output}\n"), ..self }
     }
 
-    pub fn notify_user(what: &str) -> Answer {
+    pub(crate) fn notify_user(what: &str) -> Answer {
         Answer::json(&json!({"systemMessage": what}))
     }
 

@@ -23,12 +23,12 @@ const MAX_TAIL_BYTES: u64 = 1 << 20;
 
 impl Call<'_> {
     /// Whether the session is a team's lead, or has no team.
-    pub fn is_lead(&self) -> bool {
+    pub(crate) fn is_lead(&self) -> bool {
         self.by.resolved.name.is_none()
     }
 
     /// Closes the runs that have ended according to this call; returns whether there were any.
-    pub fn close_runs(&self) -> io::Result<bool> {
+    pub(crate) fn close_runs(&self) -> io::Result<bool> {
         let (received, archive, own) = (&self.received, &self.received.archive, self.by.own.as_ref());
         let context = received.context();
         let mut closed = false;
@@ -77,7 +77,7 @@ impl Call<'_> {
     }
 
     /// Reopens a run that was closed too early: its lead acts in a call that began after the end, and its directory exists.
-    pub fn reopen(&self) -> io::Result<()> {
+    pub(crate) fn reopen(&self) -> io::Result<()> {
         let received = &self.received;
         let acts = matches!(
             received.kind,
@@ -141,7 +141,7 @@ fn last_activity(logs: &Logs, index: &Index) -> Option<Timestamp> {
 
 impl Call<'_> {
     /// Notes what the call shows about runs: who takes part, and which begin again or end. Returns whether any has ended.
-    pub fn update_runs(&mut self) -> bool {
+    pub(crate) fn update_runs(&mut self) -> bool {
         let closed_pending = self.received.archive.close_pending_runs(Duration::ZERO);
         if let (Some(own), Some(run)) = (self.by.own.clone(), self.by.run.clone())
             && (self.by.state.run.as_ref() != Some(&run)
@@ -161,7 +161,7 @@ impl Call<'_> {
         self.outcome.note("close the run", closed).unwrap_or_default() || closed_pending
     }
 
-    pub fn save_session(&mut self) {
+    pub(crate) fn save_session(&mut self) {
         let received = &self.received;
         let Some(session) = &received.session else { return };
         let patience = received.archive.lock_budget.remaining();
@@ -170,7 +170,7 @@ impl Call<'_> {
     }
 
     /// Starts the work that continues in processes of its own: archiving transcripts, if a run `has_ended`, notifying and shipping.
-    pub fn start_background(&mut self, has_ended: bool) {
+    pub(crate) fn start_background(&mut self, has_ended: bool) {
         let (received, recorder) = (&self.received, self.received.recorder);
         let mut is_finishing = false;
         if has_ended || (received.kind == Kind::SessionStart && recorder.has_left(&received.archive)) {
@@ -190,7 +190,7 @@ impl Call<'_> {
 }
 
 impl Call<'_> {
-    pub fn join_run(&mut self, own: &CaptureScope) -> bool {
+    pub(crate) fn join_run(&mut self, own: &CaptureScope) -> bool {
         let context = self.received.context();
         let Some(session) = &self.received.session else { return true };
         let name = self.by.resolved.name.clone();

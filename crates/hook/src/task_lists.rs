@@ -14,7 +14,7 @@ const LARGEST_NUMBER: u64 = 64;
 
 impl Call<'_> {
     /// Stores the task list that the session names, and captures it: at the next call, parts of it may be deleted.
-    pub fn capture_named_list(&mut self) {
+    pub(crate) fn capture_named_list(&mut self) {
         let received = &self.received;
         let (Some(own), Some(session)) = (&self.by.own, &received.session) else { return };
         let list = received.list.as_ref().filter(|list| *list != own.name()).map(SafeName::as_str);
@@ -39,7 +39,7 @@ impl Call<'_> {
     }
 
     /// Records a task that a tool names and that is not in any known list: no gate sees the tasks of the session's list.
-    pub fn note_missing_list(&mut self) {
+    pub(crate) fn note_missing_list(&mut self) {
         let received = &self.received;
         let task = shown_task(received.kind, &received.payload).and_then(|id| SafeName::new(&id));
         let (Some(task), Some(own), Some(session)) = (task, &self.by.own, &received.session) else { return };

@@ -33,7 +33,7 @@ struct Reader {
 
 impl Call<'_> {
     /// Adds the facts to the response, if the agent of a team has lost its context at this call.
-    pub fn add_team_context(&mut self) {
+    pub(crate) fn add_team_context(&mut self) {
         let Some(reader) = self.reader() else { return };
         let found = self.outcome.note("find the facts about the team", self.facts_for(&reader));
         if let Some(facts) = found.filter(|facts| !facts.is_empty()) {

@@ -16,7 +16,7 @@ use teamkeep_system::worktree::{self, Header, Work};
 
 impl Call<'_> {
     /// Stores the work in the worktree of the agent that calls. The file belongs to its run.
-    pub fn store_worktree(&mut self) {
+    pub(crate) fn store_worktree(&mut self) {
         let (received, recorder) = (&self.received, self.received.recorder);
         let removes_next = match received.kind {
             Kind::PreToolUse => received.payload.tool() == Some(Tool::ExitWorktree),

@@ -24,7 +24,7 @@ pub fn may_be_teammate(payload: &Payload, name: Option<&str>) -> bool {
 /// The directory of a team's configuration, by the name of the directory of its inboxes. Before 2.1.178 a team's name is
 /// free text with two spellings: the configuration of `Parser_Team` is in `teams/parser-team`, its inboxes and tasks are in
 /// `teams/Parser_Team` and `tasks/Parser_Team`. Seen with 2.1.47 and 2.1.177.
-pub fn config_directory(inboxes: &str) -> String {
+pub(crate) fn config_directory(inboxes: &str) -> String {
     inboxes.replace('_', "-").to_ascii_lowercase()
 }
 

@@ -226,7 +226,7 @@ impl<'de> Visitor<'de> for BoundedJson<'_> {
 }
 
 /// The string values of these keys on the first level of an object, even if the object is truncated after them.
-pub fn scan_top_level(bytes: &[u8], keys: &[&str]) -> Map<String, Value> {
+pub(crate) fn scan_top_level(bytes: &[u8], keys: &[&str]) -> Map<String, Value> {
     let found = RefCell::default();
     // The result does not matter: values found before an error are kept.
     let _ =

@@ -1,6 +1,8 @@
 //! The formats of Claude Code and the types that all programs share: payloads, the files of teams, tasks, ids, times. This crate
 //! reads no file and no clock. [`compat`] has what only some versions of Claude Code need.
 
+#![warn(unreachable_pub)]
+
 /// Defines an enum without data. Each variant has a stable name, which is also its name in JSON.
 #[macro_export]
 macro_rules! named_enum {

@@ -52,7 +52,7 @@ impl fmt::Display for TraceParent {
 }
 
 /// Reads it leniently: an invalid one is none, so that it does not hide the rest of a line.
-pub fn lenient<'de, D: Deserializer<'de>>(from: D) -> Result<Option<TraceParent>, D::Error> {
+pub(crate) fn lenient<'de, D: Deserializer<'de>>(from: D) -> Result<Option<TraceParent>, D::Error> {
     let value = serde_json::Value::deserialize(from)?;
     Ok(value.as_str().and_then(TraceParent::parse))
 }

@@ -112,7 +112,7 @@ impl<'a> Case<'a> {
 
     /// Whether a text refers to this member: it is the name, or folds to the same and is not another name in the
     /// roster.
-    pub fn refers_to(&self, text: &str, name: &str) -> bool {
+    pub(crate) fn refers_to(&self, text: &str, name: &str) -> bool {
         text == name || (!self.roster().exact.contains(text) && fold(text) == fold(name))
     }
 

@@ -17,7 +17,7 @@ pub const REDIRECTED: &str = "hook-redirected";
 
 /// Whether a failure that the loop guard counts may block this event. Idle and the end of a turn are never blocked, because
 /// the agent could not continue.
-pub fn can_block(kind: Kind) -> bool {
+pub(crate) fn can_block(kind: Kind) -> bool {
     kind.is_before_tool() || matches!(kind, Kind::TaskCreated | Kind::TaskCompleted)
 }
 

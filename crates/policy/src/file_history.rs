@@ -81,7 +81,12 @@ impl FileHistory {
     }
 
     /// The last other agent that changed a file after a moment, and when.
-    pub fn changed_by(&self, path: &str, agent: &str, after: Option<Timestamp>) -> Option<(&str, Timestamp)> {
+    pub(crate) fn changed_by(
+        &self,
+        path: &str,
+        agent: &str,
+        after: Option<Timestamp>,
+    ) -> Option<(&str, Timestamp)> {
         let others = self.files.get(path)?.iter().filter(|(by, _)| *by != agent);
         let changed = others.filter_map(|(by, used)| Some((by.as_str(), used.changed?)));
         changed.filter(|(_, at)| Some(*at) >= after).max_by_key(|(_, at)| *at)

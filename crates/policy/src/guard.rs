@@ -95,7 +95,7 @@ impl Guard {
     }
 
     /// Forgets the blocks if a task is completed that never was before.
-    pub fn note_progress(&mut self, team: &TeamState) {
+    pub(crate) fn note_progress(&mut self, team: &TeamState) {
         let done = team.tasks.values().filter(|task| task.status == Some(TaskStatus::Completed));
         let done: Vec<&String> = done.map(|task| &task.id).collect();
         if done.iter().all(|id| self.completed.contains(*id)) {

@@ -197,7 +197,7 @@ impl Ledger {
     }
 
     /// The name in such a text, as written there.
-    pub fn strip_team<'a>(&'a self, text: &'a str) -> &'a str {
+    pub(crate) fn strip_team<'a>(&'a self, text: &'a str) -> &'a str {
         let folded = || match fold(text) {
             Cow::Borrowed(_) => None,
             Cow::Owned(text) => self.handles.get(&text),
@@ -219,12 +219,12 @@ impl MemberActivity {
         self.doing = Activity::after(Some(self.doing), sign).unwrap_or(self.doing);
     }
 
-    pub fn last_instruction(&self) -> Option<u64> {
+    pub(crate) fn last_instruction(&self) -> Option<u64> {
         self.instructions.values().max().copied()
     }
 
     /// Whether it had an instruction after its last message and after its last answer, if Claude Code delivers answers.
-    pub fn has_unreported_work(&self, delivers_answers: bool) -> bool {
+    pub(crate) fn has_unreported_work(&self, delivers_answers: bool) -> bool {
         let answer = self.answer.as_ref().filter(|_| delivers_answers);
         let report = self.last_message.max(answer.map(|answer| answer.at));
         self.last_instruction().is_some() && report < self.last_instruction()
@@ -232,7 +232,7 @@ impl MemberActivity {
 
     /// The agents whose answer it waits for. An instruction from an unknown agent may be the answer, and anyone
     /// answers a question to everyone (`*`).
-    pub fn awaits_answer_from(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn awaits_answer_from(&self) -> impl Iterator<Item = &str> {
         let from = |name: &str| self.instructions.get(name).copied();
         let answer =
             move |name: &str| if name == "*" { self.last_instruction() } else { from(name).max(from("")) };

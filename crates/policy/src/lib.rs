@@ -1,5 +1,7 @@
 //! Decides whether Claude Code may continue: findings from policy, event and team state, without any file.
 
+#![warn(unreachable_pub)]
+
 #[cfg(test)]
 extern crate self as teamkeep_policy;
 

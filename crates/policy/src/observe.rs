@@ -65,7 +65,7 @@ impl Ledger {
     }
 
     /// Records that these members may approve a shutdown that a gate allowed to request.
-    pub fn approve_shutdown(&mut self, names: &[String]) {
+    pub(crate) fn approve_shutdown(&mut self, names: &[String]) {
         for name in names.iter().filter(|name| fits(name)) {
             let name = self.member(name).to_owned();
             self.activity_mut(&name).approved_shutdown = true;
@@ -349,13 +349,13 @@ impl Sent {
 }
 
 /// The shutdown request that a tool call sends.
-pub fn shutdown_request(event: &Judged<'_>) -> Option<Message> {
+pub(crate) fn shutdown_request(event: &Judged<'_>) -> Option<Message> {
     let sent = Sent::of(event.payload).filter(|_| event.payload.tool() == Some(Tool::SendMessage))?;
     (sent.message.kind == MessageKind::ShutdownRequest).then_some(sent.message)
 }
 
 /// The teammate that goes idle; this event names it.
-pub fn idle_teammate<'a>(event: &Judged<'a>) -> Option<&'a str> {
+pub(crate) fn idle_teammate<'a>(event: &Judged<'a>) -> Option<&'a str> {
     let named = event.payload.text("teammate_name").filter(|name| !name.is_empty());
     named.or(event.actor.name.as_deref()).filter(|name| *name != LEAD)
 }

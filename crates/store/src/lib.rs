@@ -1,6 +1,8 @@
 //! The data directory: the event log with its hash chain, the archive, retention, and the state of shipping. With [`metadata_only`],
 //! no texts are recorded.
 
+#![warn(unreachable_pub)]
+
 pub mod access;
 pub mod archive;
 pub mod chain;

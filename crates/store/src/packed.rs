@@ -46,7 +46,7 @@ pub fn unpack(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// The content of the compressed file of a plain one, up to the first damage.
-pub fn unpack_intact(path: &Path) -> io::Result<Vec<u8>> {
+pub(crate) fn unpack_intact(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match open_packed(path)?.read_to_end(&mut bytes) {
         Err(error) if bytes.is_empty() => Err(fs::with_path(error, "unpack", &packed(path))),
@@ -56,7 +56,7 @@ pub fn unpack_intact(path: &Path) -> io::Result<Vec<u8>> {
 
 /// Decompresses a file that was compressed when its run had ended: the run continues. The plain file is read first from
 /// now on, so it is synced to the disk.
-pub fn thaw(path: &Path) -> io::Result<()> {
+pub(crate) fn thaw(path: &Path) -> io::Result<()> {
     if path.symlink_metadata().is_ok() || packed(path).symlink_metadata().is_err() {
         return Ok(());
     }

@@ -160,7 +160,7 @@ pub fn absolute_dirs(search: &OsStr) -> impl Iterator<Item = PathBuf> {
 }
 
 /// The search path of this process with only its [`absolute_dirs`].
-pub fn absolute_search() -> OsString {
+pub(crate) fn absolute_search() -> OsString {
     let search = value("PATH").unwrap_or_default();
     let absolute = std::env::join_paths(absolute_dirs(&search)).unwrap_or_default();
     // An empty search path is the current directory.

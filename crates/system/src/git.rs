@@ -118,7 +118,7 @@ impl Git {
     }
 
     /// Runs a command that reads a file; `None` if it fails, takes too long, or has more output than `most` bytes.
-    pub fn output_of(&self, input: File, args: &[&str], most: usize) -> Option<Vec<u8>> {
+    pub(crate) fn output_of(&self, input: File, args: &[&str], most: usize) -> Option<Vec<u8>> {
         let mut output = Vec::new();
         self.run_with(input.into(), args, |bytes| {
             output.extend_from_slice(bytes);

@@ -1,5 +1,7 @@
 //! The system: files, processes, clock and environment. Nothing else touches them.
 
+#![warn(unreachable_pub)]
+
 #[cfg(target_env = "musl")]
 mod allocator;
 pub mod client_process;
@@ -10,7 +12,6 @@ pub mod env;
 pub mod error;
 pub mod fs;
 pub mod git;
-pub mod parallel;
 pub mod paths;
 pub mod process;
 pub mod signals;

@@ -83,7 +83,7 @@ fn own_space() -> Option<String> {
 }
 
 /// Start time of a process, in ticks since boot: field 22 of its `stat`, counted after the name in parentheses.
-pub fn start_of(pid: u32) -> Option<String> {
+pub(crate) fn start_of(pid: u32) -> Option<String> {
     stat(pid)?.split(' ').nth(19).map(str::to_owned)
 }
 

@@ -45,7 +45,7 @@ pub(super) struct HeldSignals {
 }
 
 impl HeldSignals {
-    pub fn hold() -> HeldSignals {
+    pub(crate) fn hold() -> HeldSignals {
         HeldSignals { ends_process: ENDS_PROCESS.swap(false, Ordering::SeqCst) }
     }
 }

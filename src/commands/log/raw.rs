@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
 
+use teamkeep_history::{Follower, Range, ReadErrors, Reader};
 use teamkeep_model::event::{ActorKind, OVERRIDE};
 use teamkeep_model::payload::{KNOWN, Kind};
 use teamkeep_model::team;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
-use teamkeep_store::log::{self, EventLog, Follower, Line, Logs, Range, ReadErrors, Reader};
+use teamkeep_store::log::{EventLog, Line, Logs};
 use teamkeep_system::error::{self, Error, Result};
 
 use super::Args;
@@ -78,7 +79,7 @@ fn print_events(
         if args.follow {
             follower.skip_to_end()?;
         }
-        let (lines, problems) = log::last(&logs.all()?, range, count, is_selected);
+        let (lines, problems) = teamkeep_history::last(&logs.all()?, range, count, is_selected);
         printer.print_all(catalog.as_ref(), &lines)?;
         shown.extend(lines.into_iter().map(|line| line.text));
         problems

@@ -9,6 +9,7 @@ use crate::backtest::{self, Record, RecordedSpending, SnapshotCursor};
 use crate::commands::catalog::{self, catalog};
 use crate::context::Context;
 use teamkeep_config::Price;
+use teamkeep_history::{Range, Reader};
 use teamkeep_hook::attribution::{self, CallContext};
 use teamkeep_hook::enforcement::{
     GateState, GateStateStore, OverrideFile, Overrides, SnapshotReader, run_of_session,
@@ -19,7 +20,7 @@ use teamkeep_model::payload::Payload;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::{Guard, Judgement, RecordedVerdict, TeamState, Verdict};
 use teamkeep_store::archive::{Archive, Index, RunRecord};
-use teamkeep_store::log::{Logs, Range, Reader};
+use teamkeep_store::log::Logs;
 use teamkeep_system::error::{Error, Result};
 
 const MAX_LISTED: usize = 5;

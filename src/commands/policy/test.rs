@@ -13,9 +13,10 @@ use crate::context::Context;
 use crate::demo::{self, DemoOutcome};
 use crate::view::{self, BacktestRow};
 use teamkeep_config::{Config, Policy};
+use teamkeep_history::{Range, ReadErrors, Reader};
 use teamkeep_model::event::Recorded;
 use teamkeep_store::archive::{Archive, RunRecord};
-use teamkeep_store::log::{Logs, Range, ReadErrors, Reader};
+use teamkeep_store::log::Logs;
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Cause, Error, Result};
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::support::sandbox::below;
 
-/// The crates, and which of them each uses besides those of other projects. `teamkeep-hook` is all that a hook call loads.
+/// The crates, and which of them each uses besides those of other projects. A hook call loads `hook` and those above it.
 const CRATES: &[(&str, &[&str])] = &[
     ("crates/model", &[]),
     ("crates/system", &["model"]),
@@ -14,6 +14,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("crates/store", &["model", "system", "config"]),
     ("crates/policy", &["model", "config"]),
     ("crates/hook", &["model", "system", "config", "store", "policy"]),
+    ("crates/history", &["model", "system", "store"]),
 ];
 
 /// The modules of `src`; from the crates, each can import everything.

@@ -6,7 +6,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_store::log::{Range, Reader};
+use teamkeep_history::{Range, Reader};
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{Sandbox, feed, lines};

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use teamkeep_history::{Range, Reader};
 use teamkeep_model::event::SafeName;
-use teamkeep_store::log::{EventLog, Range, Reader, SegmentName};
+use teamkeep_store::log::{EventLog, SegmentName};
 
 use crate::support::sandbox::{Sandbox, feed};
 

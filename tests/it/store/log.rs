@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use teamkeep_history::{Range, ReadErrors, Reader};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::time;
-use teamkeep_store::log::{Appending, EventLog, Logs, Range, ReadErrors, Reader};
+use teamkeep_store::log::{Appending, EventLog, Logs};
 use teamkeep_system::env::Env;
 use teamkeep_system::paths::Paths;
 

@@ -39,7 +39,7 @@ pub struct CallContext<'a> {
 }
 
 impl<'a> CallContext<'a> {
-    pub fn named_team(&self) -> Option<SafeName> {
+    pub(crate) fn named_team(&self) -> Option<SafeName> {
         self.directory(self.payload.text("team_name")?)
     }
 
@@ -58,7 +58,7 @@ impl<'a> CallContext<'a> {
     }
 
     /// The team that a tool call created, or into which it spawned a teammate.
-    pub fn made_team(&self) -> Option<SafeName> {
+    pub(crate) fn made_team(&self) -> Option<SafeName> {
         if self.kind != Kind::PostToolUse {
             return None;
         }
@@ -70,7 +70,7 @@ impl<'a> CallContext<'a> {
         created().or_else(|| self.directory(&Spawn::of(self.payload)?.team?))
     }
 
-    pub fn changed_team(&self) -> Option<SafeName> {
+    pub(crate) fn changed_team(&self) -> Option<SafeName> {
         let path = Path::new(self.payload.text("file_path").filter(|_| self.kind == Kind::FileChanged)?);
         let below = path.strip_prefix(self.client).ok()?;
         let mut parts = below.components();
@@ -80,12 +80,12 @@ impl<'a> CallContext<'a> {
     }
 
     /// The team of a session of 2.1.178 and later: `session-<first 8 of the session id>`.
-    pub fn own_team(&self) -> Option<SafeName> {
+    pub(crate) fn own_team(&self) -> Option<SafeName> {
         self.payload.session()?.get(..8).and_then(|head| SafeName::new(&format!("session-{head}")))
     }
 
     /// Whether the session looks like a split-pane teammate's: it has a role but no agent.
-    pub fn looks_like_split_pane(&self) -> bool {
+    pub(crate) fn looks_like_split_pane(&self) -> bool {
         self.payload.agent_id().is_none()
             && self.payload.text("agent_type").is_some_and(|role| !role.is_empty())
     }
@@ -101,7 +101,7 @@ impl<'a> CallContext<'a> {
     }
 
     /// Whether a session is in a member's pane, but its transcript, which assigns it, is still missing.
-    pub fn is_undecided(&self, known: &Known) -> bool {
+    pub(crate) fn is_undecided(&self, known: &Known) -> bool {
         compat::may_be_teammate(self.payload, self.state.name.as_deref())
             && self.find_by_pane(known).is_some()
     }
@@ -128,7 +128,7 @@ impl<'a> CallContext<'a> {
     }
 
     /// The time of the first entry of the transcript.
-    pub fn transcript_start(&self) -> Option<Timestamp> {
+    pub(crate) fn transcript_start(&self) -> Option<Timestamp> {
         head(self.transcript()?).find_map(|record| time::parse(record.get("timestamp")?.as_str()?))
     }
 

@@ -15,10 +15,10 @@ use teamkeep_policy::{Reason, escaped};
 use teamkeep_system::git::Git;
 use teamkeep_system::process::{Outcome, Progress, Run, shell_code};
 
-pub use finding::finding;
+pub(super) use finding::finding;
 
 /// Time for all checks of one call. After 600 s, Claude Code stops waiting and allows the completion.
-pub const BUDGET: Duration = Duration::from_secs(570);
+pub(super) const BUDGET: Duration = Duration::from_secs(570);
 
 /// Time for each git command that finds the directory of a check.
 const GIT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -28,14 +28,14 @@ const MAX_OUTPUT_LINES: usize = 10;
 const MAX_LINE_CHARS: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CheckResult {
+pub(crate) struct CheckResult {
     pub command: String,
     pub outcome: CheckOutcome,
 }
 
 /// The outcome of a check. Texts are escaped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CheckOutcome {
+pub(super) enum CheckOutcome {
     Passed,
     /// Another exit code; 128 and more for a signal.
     Failed {
@@ -58,7 +58,7 @@ pub enum CheckOutcome {
 }
 
 /// Runs the checks in a directory, each command once, within `budget`.
-pub fn run(checks: &[&Check], cwd: &Path, budget: Duration) -> Vec<CheckResult> {
+pub(super) fn run(checks: &[&Check], cwd: &Path, budget: Duration) -> Vec<CheckResult> {
     let start = Instant::now();
     let mut done: Vec<CheckResult> = Vec::new();
     for check in checks {
@@ -100,7 +100,7 @@ fn run_check(check: &Check, cwd: &Path, limit: Duration) -> CheckOutcome {
 }
 
 /// A project's checks run in the project, and those of an agent in another worktree of its repository in that one.
-pub fn directory(project: Option<&Path>, cwd: &Path) -> PathBuf {
+pub(super) fn directory(project: Option<&Path>, cwd: &Path) -> PathBuf {
     let Some(project) = project else { return cwd.to_owned() };
     other_tree(project, cwd).unwrap_or_else(|| project.to_owned())
 }

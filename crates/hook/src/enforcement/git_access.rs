@@ -23,7 +23,7 @@ const AFTER: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20_000
 const COMMIT: &str = "%at %ae %s";
 
 /// The losses of a line that is about to run.
-pub fn before(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) -> GitAccess {
+pub(super) fn before(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) -> GitAccess {
     let mut access = GitAccess { is_complete: line.is_complete, ..GitAccess::default() };
     let agent = Ledger::default().agent(event).unwrap_or_default();
     let until = Instant::now() + BEFORE;
@@ -49,7 +49,7 @@ pub fn before(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) -> Gi
 }
 
 /// The commits of a line that has run, and the recorded files that git no longer shows as changed.
-pub fn after(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) -> GitAccess {
+pub(super) fn after(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) -> GitAccess {
     let mut access = GitAccess { is_complete: true, ..GitAccess::default() };
     let until = Instant::now() + AFTER;
     let call = event.payload.tool_use_id().and_then(|id| files.call(id));

@@ -16,22 +16,22 @@ impl Document for Stored {
     const MAX_BYTES: u64 = 2 << 20;
 }
 
-pub struct HistoryFile(JsonFile<Stored>);
+pub(crate) struct HistoryFile(JsonFile<Stored>);
 
 impl HistoryFile {
     /// Of the run with this directory.
-    pub fn of(dir: &Path) -> HistoryFile {
+    pub(super) fn of(dir: &Path) -> HistoryFile {
         HistoryFile(JsonFile::at(dir.join("files.json")))
     }
 
     /// A file that cannot be read is an empty history: gates that prevent mistakes must not fail for their own records.
-    pub fn read(&self) -> FileHistory {
+    pub(super) fn read(&self) -> FileHistory {
         let stored = self.0.read().ok().and_then(|content| content.valid().ok()).flatten();
         stored.map(|Stored(history)| history).unwrap_or_default()
     }
 
     /// Replaces the history if it changed. The caller holds the lock of the run's counts.
-    pub fn write(&self, before: &FileHistory, now: &FileHistory) -> io::Result<()> {
+    pub(super) fn write(&self, before: &FileHistory, now: &FileHistory) -> io::Result<()> {
         if before == now { Ok(()) } else { self.0.exchange(&Stored(now.clone())) }
     }
 }

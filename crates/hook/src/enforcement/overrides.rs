@@ -186,7 +186,7 @@ impl OverrideFile {
     }
 
     /// Notes that the found overrides are in the log, unless the file has changed since.
-    pub fn note_recorded(&self, found: &FoundOverrides) -> io::Result<()> {
+    pub(crate) fn note_recorded(&self, found: &FoundOverrides) -> io::Result<()> {
         let _lock = self.lock()?;
         let is_same = self.try_read()? == found.all;
         if is_same { self.write(found.all.clone(), true) } else { Ok(()) }

@@ -28,11 +28,11 @@ const MAX_NOTE_BYTES: u64 = 1 << 20;
 const MAX_RECORDED_BYTES: u64 = 256 << 20;
 
 #[derive(Debug)]
-pub struct SpentLog(PathBuf);
+pub(crate) struct SpentLog(PathBuf);
 
 /// The messages of a run by id, and how far each transcript is read.
 #[derive(Debug, Default, PartialEq)]
-pub struct SpentMessages {
+pub(crate) struct SpentMessages {
     pub transcripts: BTreeMap<String, ReadTranscript>,
     /// Each message with its transcript.
     pub messages: HashMap<String, (Arc<str>, MessageCost)>,
@@ -41,7 +41,7 @@ pub struct SpentMessages {
 }
 
 #[derive(Debug, Default, PartialEq)]
-pub struct ReadTranscript {
+pub(crate) struct ReadTranscript {
     pub position: Position,
     pub note: TranscriptNote,
 }
@@ -78,14 +78,18 @@ fn is_default(terms: &Terms) -> bool {
 }
 
 impl SpentLog {
-    pub fn at(path: PathBuf) -> SpentLog {
+    pub(super) fn at(path: PathBuf) -> SpentLog {
         SpentLog(path)
     }
 
     /// Reads the new lines of the transcripts, and stores their messages, without a lock: a message that two calls store counts
     /// once, and one whose line a failed call cuts off is read again.
     /// Messages before `from` are left out.
-    pub fn update(&self, transcripts: &[PathBuf], from: Option<Timestamp>) -> io::Result<SpentMessages> {
+    pub(super) fn update(
+        &self,
+        transcripts: &[PathBuf],
+        from: Option<Timestamp>,
+    ) -> io::Result<SpentMessages> {
         let (mut all, line_count) = self.read();
         let (mut left, span) = (MAX_NEW_BYTES, Interval { from, until: None });
         let mut lines = Vec::new();
@@ -115,7 +119,7 @@ impl SpentLog {
 
     /// The stored messages, and the number of lines. Damaged lines are skipped: their transcript is read again. A file that cannot
     /// be read is rewritten.
-    pub fn read(&self) -> (SpentMessages, usize) {
+    pub(super) fn read(&self) -> (SpentMessages, usize) {
         let mut all = SpentMessages::default();
         let bytes = match fs::read_regular(&self.0, MAX_BYTES) {
             Ok((bytes, _)) => bytes,
@@ -157,7 +161,7 @@ impl StoredMessage {
 
 impl SpentMessages {
     /// All messages of a run, from its archived transcripts and from those that are longer in Claude Code's directory.
-    pub fn of_recorded(archive: &Archive, run: &RunRecord, span: &Interval) -> SpentMessages {
+    pub(crate) fn of_recorded(archive: &Archive, run: &RunRecord, span: &Interval) -> SpentMessages {
         let recorded = archive.longest_transcripts(run);
         let bytes = |path: &str| -> Option<Vec<u8>> {
             let Some(kept) = recorded.get(path)? else {

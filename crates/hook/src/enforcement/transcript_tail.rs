@@ -16,7 +16,7 @@ const CHECKED_BYTES: u64 = 64;
 /// How far a transcript is read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Position {
+pub(super) struct Position {
     /// The offset behind the last complete line.
     pub end: u64,
     /// A hash of the bytes before it.
@@ -25,7 +25,7 @@ pub struct Position {
 
 /// New messages of a transcript.
 #[derive(Debug, Default)]
-pub struct Tail {
+pub(crate) struct Tail {
     /// The offset from which it was read.
     pub start: u64,
     pub position: Position,
@@ -38,7 +38,7 @@ pub struct Tail {
 
 /// Maximum numbers of bytes.
 #[derive(Debug, Clone, Copy)]
-pub struct TailLimits {
+pub(crate) struct TailLimits {
     /// To read in one call.
     pub bytes: u64,
     /// Of a line; a longer one is skipped.
@@ -46,7 +46,7 @@ pub struct TailLimits {
 }
 
 /// Reads from a position on; from the start, if the file is shorter or has other bytes there.
-pub fn read_tail(path: &Path, from: &Position, limits: TailLimits) -> io::Result<Tail> {
+pub(crate) fn read_tail(path: &Path, from: &Position, limits: TailLimits) -> io::Result<Tail> {
     let file = fs::open_regular(path)?;
     let length = file.metadata()?.len();
     let is_same = from.end <= length && check(&file, from.end)? == from.check;
@@ -74,7 +74,7 @@ pub fn read_tail(path: &Path, from: &Position, limits: TailLimits) -> io::Result
 }
 
 /// The usage in each line that has one.
-pub fn usages(lines: &[u8]) -> Vec<(Option<Timestamp>, Spent)> {
+pub(super) fn usages(lines: &[u8]) -> Vec<(Option<Timestamp>, Spent)> {
     let lines = lines.split(|byte| *byte == b'\n').filter(|line| has_usage(line));
     lines.filter_map(Spent::parse).collect()
 }

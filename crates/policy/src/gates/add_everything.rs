@@ -5,7 +5,7 @@ use crate::{Case, Finding, Lost, Reason};
 use teamkeep_config::{Gate, Policy};
 use teamkeep_model::event::LEAD;
 
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.add_everything.mode;
     let agent = case.team.ledger.agent(&case.event)?;
     for loss in git_losses(case) {
@@ -30,7 +30,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Whether the result depends on the team's tasks.
-pub fn needs_tasks(case: &Case<'_>) -> bool {
+pub(super) fn needs_tasks(case: &Case<'_>) -> bool {
     let is_lead = case.team.ledger.agent(&case.event).is_some_and(|agent| agent == LEAD);
     is_lead && git_losses(case).iter().any(|loss| matches!(loss.what, Lost::Adds(_)))
 }

@@ -6,7 +6,7 @@ use teamkeep_config::{Gate, Mode, Policy};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_model::{TaskStatus, Tool};
 
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.edit_collision.mode;
     let agent = case.team.ledger.agent(&case.event)?;
     let Conflict { edit, seen_before, by } = conflict(case)?;
@@ -52,7 +52,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Whether the result depends on the team's tasks, which a hook call does not read for every edit.
-pub fn needs_tasks(case: &Case<'_>) -> bool {
+pub(super) fn needs_tasks(case: &Case<'_>) -> bool {
     conflict(case).is_some_and(|conflict| conflict.by.is_some())
 }
 

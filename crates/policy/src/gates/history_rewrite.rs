@@ -7,7 +7,7 @@ use crate::{Case, Finding, GitLoss, Lost, Reason};
 use teamkeep_config::{Gate, Mode, Policy};
 
 /// One finding for each kind of loss. The loop guard counts each kind on its own: blocked resets do not allow a clean.
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let mode = policy.history_rewrite.mode;
     let Some(agent) = case.team.ledger.agent(&case.event) else { return Vec::new() };
     let mut found: Vec<Finding> = Vec::new();
@@ -23,7 +23,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 }
 
 /// Whether the result depends on the team's tasks.
-pub fn needs_tasks(case: &Case<'_>) -> bool {
+pub(super) fn needs_tasks(case: &Case<'_>) -> bool {
     git_losses(case).iter().any(|loss| matches!(loss.what, Lost::Tree { .. }))
 }
 

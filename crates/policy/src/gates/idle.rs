@@ -10,7 +10,7 @@ use teamkeep_model::payload::Kind;
 use teamkeep_model::team::Task;
 
 /// Going idle with work left.
-pub fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+pub(crate) fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (settings, team) = (&policy.idle_with_work, case.team);
     let mode = settings.mode;
     let name = blockable_idler(case)?;
@@ -60,7 +60,7 @@ pub fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Going idle without a report since the last instruction: a message, or a final text that Claude Code delivers.
-pub fn without_report(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+pub(crate) fn without_report(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.report_before_idle.mode;
     let name = blockable_idler(case)?;
     if !case.team.ledger.of(name).has_unreported_work(case.team.delivers_answers) {

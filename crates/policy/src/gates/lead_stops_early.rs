@@ -14,7 +14,7 @@ use teamkeep_model::event::{ActorKind, LEAD};
 use teamkeep_model::payload::Kind;
 use teamkeep_model::team::Task;
 
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let is_open = |task: &&Task| task.status == Some(TaskStatus::InProgress);
     let mut open: Vec<&Task> = case.team.tasks.values().filter(is_open).collect();
     // A message starts the lead's next turn.
@@ -37,7 +37,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 }
 
 /// Whether the lead ends its turn. The gate then reads every part of the team's files.
-pub fn ends_turn(case: &Case<'_>) -> bool {
+pub(super) fn ends_turn(case: &Case<'_>) -> bool {
     case.event.kind == Kind::Stop && case.event.actor.kind == ActorKind::Lead
 }
 

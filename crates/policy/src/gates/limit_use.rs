@@ -67,7 +67,7 @@ pub(super) fn uses<'a>(
 }
 
 impl<'a> Subject<'a> {
-    pub fn name(self) -> Option<&'a str> {
+    pub(super) fn name(self) -> Option<&'a str> {
         match self {
             Subject::All => None,
             Subject::Agent(name) | Subject::Task(name) => Some(name),
@@ -93,7 +93,7 @@ impl<'a> LimitUse<'a> {
         (used(self.limit, &self.total) * 100.0 + 1e-6) as u64
     }
 
-    pub fn level(&self) -> Level {
+    pub(super) fn level(&self) -> Level {
         let reaches = |at: Option<u32>| at.is_some_and(|at| self.percent() >= u64::from(at));
         match () {
             () if reaches(self.limit.block_at) => Level::Blocks,
@@ -103,7 +103,7 @@ impl<'a> LimitUse<'a> {
     }
 
     /// Adds the spent amount, the agents with most of it, the limit, and the messages that are not counted.
-    pub fn describe(&self, reason: Reason, case: &Case<'_>) -> Reason {
+    pub(super) fn describe(&self, reason: Reason, case: &Case<'_>) -> Reason {
         let (spent, amount) = (self.spent(&self.total), amount(self.limit));
         let reason = match self.by {
             Subject::All => reason.then("the team"),

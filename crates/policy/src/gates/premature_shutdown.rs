@@ -11,7 +11,7 @@ use teamkeep_model::team::Task;
 use teamkeep_model::{TaskStatus, Tool};
 
 /// The findings, one for each member. Allowing one of them does not allow the others.
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let Some(shutdown) = Shutdown::of(policy, case) else { return Vec::new() };
     let found = match (&shutdown.absent, shutdown.stops) {
         (Some(to), _) => return absent_finding(case, to).into_iter().collect(),
@@ -22,7 +22,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 }
 
 /// Whom the event stops; the actor if that cannot be known when files of the team are unreadable.
-pub fn subject(policy: &Policy, case: &Case<'_>) -> Option<String> {
+pub(super) fn subject(policy: &Policy, case: &Case<'_>) -> Option<String> {
     let shutdown = Shutdown::of(policy, case)?;
     // A team without a roster may have any teammate, and one without tasks any owner.
     let is_unknown = shutdown.names.is_empty() && case.team.members.is_empty();

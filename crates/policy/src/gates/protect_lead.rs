@@ -7,7 +7,7 @@ use teamkeep_model::event::{ActorKind, LEAD};
 use teamkeep_model::payload::{Message, MessageKind};
 use teamkeep_model::unicode::fold;
 
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     if !case.event.calls(Tool::SendMessage) {
         return None;
     }

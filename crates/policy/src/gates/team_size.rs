@@ -12,7 +12,7 @@ use teamkeep_model::Tool;
 /// Seconds for which a started spawn counts. A failed or denied one never returns.
 const SPAWN_SECONDS: i64 = 30;
 
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let settings = &policy.team_size;
     let name = spawned(case)?;
     let finding = |code, reason: Reason| {
@@ -46,7 +46,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 }
 
 /// The name of the teammate that the event spawns.
-pub fn spawned<'a>(case: &Case<'a>) -> Option<&'a str> {
+pub(super) fn spawned<'a>(case: &Case<'a>) -> Option<&'a str> {
     if case.event.calls(Tool::Agent) { input(case, "name") } else { None }
 }
 

@@ -10,7 +10,7 @@ use teamkeep_model::payload::TaskUpdate;
 use teamkeep_model::team::Task;
 use teamkeep_model::{TaskStatus, Tool};
 
-pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
+pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (team, mode) = (case.team, policy.unfinished_dependencies.mode);
     let update = update(case)?;
     let task = team.tasks.get(&update.task)?;
@@ -38,7 +38,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 }
 
 /// The update, if it starts or completes a task.
-pub fn update(case: &Case<'_>) -> Option<TaskUpdate> {
+pub(super) fn update(case: &Case<'_>) -> Option<TaskUpdate> {
     let input = case.event.calls(Tool::TaskUpdate).then(|| case.event.payload.tool_input())?;
     let is_judged = |status: &TaskStatus| matches!(status, TaskStatus::InProgress | TaskStatus::Completed);
     TaskUpdate::of(input, &Value::Null).filter(|update| update.status.as_ref().is_some_and(is_judged))

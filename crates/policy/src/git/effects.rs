@@ -4,7 +4,7 @@ use super::options::Options;
 use super::{Affected, Effect, Files, Makes};
 
 /// A name for reasons, and the effects; none if the command only reads.
-pub type Effects = (&'static str, Vec<Effect>);
+pub(super) type Effects = (&'static str, Vec<Effect>);
 
 /// All files of the working tree.
 const TOP: &str = ":/";
@@ -24,7 +24,7 @@ const HARMLESS: &str = " annotate archive bisect blame bundle cat-file check-att
     update-index update-ref var verify-commit verify-tag version whatchanged write-tree ";
 
 /// The effects of a subcommand with these arguments, and whether all of them are understood.
-pub fn of(subcommand: &str, rest: &[String]) -> Option<(Effects, bool)> {
+pub(super) fn of(subcommand: &str, rest: &[String]) -> Option<(Effects, bool)> {
     if HARMLESS.contains(&format!(" {subcommand} ")) {
         return Some((("", Vec::new()), true));
     }

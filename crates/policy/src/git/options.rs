@@ -4,7 +4,7 @@ use super::is_known;
 
 /// The arguments of a subcommand.
 #[derive(Debug, Default)]
-pub struct Options<'a> {
+pub(super) struct Options<'a> {
     /// Letters of short options.
     short: Vec<char>,
     /// Names of long options, without their values.
@@ -22,7 +22,7 @@ pub struct Options<'a> {
 impl<'a> Options<'a> {
     /// Reads arguments. These short and long options take the next argument, unless their value is in the same one. Short
     /// options after `=` take a value only in the same one: `-uno`.
-    pub fn of(arguments: &'a [String], short_values: &str, long_values: &[&str]) -> Options<'a> {
+    pub(super) fn of(arguments: &'a [String], short_values: &str, long_values: &[&str]) -> Options<'a> {
         let mut options = Options::default();
         let (short_values, same) = short_values.split_once('=').unwrap_or((short_values, ""));
         let mut rest = arguments.iter().map(String::as_str);
@@ -62,27 +62,27 @@ impl<'a> Options<'a> {
         options
     }
 
-    pub fn has(&self, letter: char, name: &str) -> bool {
+    pub(super) fn has(&self, letter: char, name: &str) -> bool {
         self.has_short(letter) || self.has_long(name)
     }
 
-    pub fn has_short(&self, letter: char) -> bool {
+    pub(crate) fn has_short(&self, letter: char) -> bool {
         self.short.contains(&letter)
     }
 
     /// Whether a long option is there. git also takes the start of a name; a few letters could be any.
-    pub fn has_long(&self, name: &str) -> bool {
+    pub(crate) fn has_long(&self, name: &str) -> bool {
         self.long.iter().any(|long| *long == name || (long.len() > 3 && name.starts_with(long)))
     }
 
     /// The value of an option.
-    pub fn value(&self, letter: &str, name: &str) -> Option<&'a str> {
+    pub(super) fn value(&self, letter: &str, name: &str) -> Option<&'a str> {
         let named = |(key, _): &&(&str, &str)| *key == letter || *key == name;
         self.values.iter().find(named).map(|(_, value)| *value)
     }
 
     /// All arguments that are not options, before and after `--`.
-    pub fn all_words(&self) -> Vec<&'a str> {
+    pub(crate) fn all_words(&self) -> Vec<&'a str> {
         self.words.iter().chain(self.after.iter().flatten()).copied().collect()
     }
 }

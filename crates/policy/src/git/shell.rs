@@ -6,7 +6,7 @@
 use std::str::Chars;
 
 /// Represents the result of an expansion in a word.
-pub const UNKNOWN: char = '\0';
+pub(super) const UNKNOWN: char = '\0';
 /// Starts the target of a redirection, which is not an argument.
 const REDIRECTED: char = '\u{1}';
 /// Maximum length of a command line in bytes.
@@ -17,7 +17,7 @@ const MAX_DEPTH: usize = 16;
 const MAX_DOCUMENTS: usize = 32;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Part {
+pub(super) enum Part {
     /// A simple command with its assignments, without redirections.
     Command(Vec<String>),
     /// The start of a subshell, which has its own directory.
@@ -27,7 +27,7 @@ pub enum Part {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Line {
+pub(super) struct Line {
     pub parts: Vec<Part>,
     /// Whether these are all parts of the line.
     pub is_complete: bool,
@@ -40,7 +40,7 @@ struct NotUnderstood;
 type Scanned = Result<(), NotUnderstood>;
 
 impl Line {
-    pub fn parse(line: &str) -> Line {
+    pub(super) fn parse(line: &str) -> Line {
         if line.len() > MAX_BYTES || line.contains([UNKNOWN, REDIRECTED]) {
             return Line::default();
         }
@@ -52,7 +52,7 @@ impl Line {
 }
 
 /// Whether a command follows the word.
-pub fn is_keyword(word: &str) -> bool {
+pub(super) fn is_keyword(word: &str) -> bool {
     matches!(word, "!" | "{" | "coproc" | "do" | "elif" | "else" | "if" | "then" | "until" | "while")
 }
 

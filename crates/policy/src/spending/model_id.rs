@@ -1,13 +1,13 @@
 //! The ids of models, as Anthropic's API, other platforms and gateways write them.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Suffix {
+pub(crate) enum Suffix {
     Fast,
     Other,
 }
 
 /// The suffix after a model's name in its id: `-20251101`, `@20251101`, `[1m]`, `-v1:0`. `None` if the id has another name.
-pub fn suffix_after(id: &str, name: &str) -> Option<Suffix> {
+pub(crate) fn suffix_after(id: &str, name: &str) -> Option<Suffix> {
     let (_, own) = id.rsplit_once("claude-")?;
     // Gateways write `claude-opus-4.6`.
     let own = own.replace('.', "-");

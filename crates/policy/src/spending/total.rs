@@ -64,7 +64,7 @@ impl Spending {
 
     /// The total of each agent in the hour before a moment. After the clock was set back, messages can be later than now. They
     /// count for an hour, too.
-    pub fn of_last_hour(&self, now: Timestamp) -> BTreeMap<&str, Total> {
+    pub(crate) fn of_last_hour(&self, now: Timestamp) -> BTreeMap<&str, Total> {
         let is_recent = |at: i64| now.millis().abs_diff(at) < HOUR_MS;
         totals(self.messages.iter().filter(|message| message.at.is_some_and(is_recent)))
     }

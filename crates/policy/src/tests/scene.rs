@@ -15,11 +15,11 @@ use teamkeep_policy::{
     Judged, Judgement, Lost, Rules, TeamState, Verdict, gates, judge,
 };
 
-pub type Facts = fn(&Policy, &Judged<'_>, &FileHistory) -> Option<Access>;
+pub(super) type Facts = fn(&Policy, &Judged<'_>, &FileHistory) -> Option<Access>;
 
 /// A team, its policy, and a clock that moves with each event.
 #[derive(Default, Clone)]
-pub struct Scene {
+pub(super) struct Scene {
     pub team: TeamState,
     pub policy: Policy,
     pub rules: Vec<Rule>,
@@ -31,7 +31,7 @@ pub struct Scene {
 }
 
 /// Facts about a tool call, without a disk and without git.
-pub fn access(payload: &Payload) -> Option<Access> {
+pub(super) fn access(payload: &Payload) -> Option<Access> {
     let path = |key: &str| payload.tool_input().get(key)?.as_str().map(str::to_owned);
     match (payload.kind(), payload.tool()?) {
         (Kind::PostToolUse, tool @ (Tool::Read | Tool::Edit)) => {
@@ -57,45 +57,45 @@ pub fn access(payload: &Payload) -> Option<Access> {
 }
 
 /// A payload with these fields.
-pub fn payload(fields: &Value) -> Payload {
+pub(super) fn payload(fields: &Value) -> Payload {
     Payload::from_raw(&serde_json::value::to_raw_value(fields).unwrap())
 }
 
-pub fn lead() -> Actor {
+pub(super) fn lead() -> Actor {
     Actor::lead()
 }
 
-pub fn mate(name: &str) -> Actor {
+pub(super) fn mate(name: &str) -> Actor {
     Actor::teammate(name, None)
 }
 
 /// PreToolUse of a tool.
-pub fn before(tool: &str, input: Value) -> Value {
+pub(super) fn before(tool: &str, input: Value) -> Value {
     json!({"hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input, "tool_use_id": "t"})
 }
 
 /// PostToolUse of a successful call.
-pub fn after(tool: &str, input: Value) -> Value {
+pub(super) fn after(tool: &str, input: Value) -> Value {
     let response = json!({"success": true});
     json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": input, "tool_response": response, "tool_use_id": "t"})
 }
 
-pub fn ask(name: &str) -> Value {
+pub(super) fn ask(name: &str) -> Value {
     json!({"to": name, "message": {"type": "shutdown_request", "reason": "done"}})
 }
 
-pub fn approve(name: &str) -> Value {
+pub(super) fn approve(name: &str) -> Value {
     let request = format!("shutdown-1@{name}");
     json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": request, "approve": true}})
 }
 
-pub fn idle(name: &str) -> Value {
+pub(super) fn idle(name: &str) -> Value {
     json!({"hook_event_name": "TeammateIdle", "teammate_name": name})
 }
 
 impl Scene {
     /// alice, bob and carol with these tasks: id, status, owner, dependencies.
-    pub fn with(tasks: &[(&str, &str, &str, &[&str])]) -> Scene {
+    pub(super) fn with(tasks: &[(&str, &str, &str, &[&str])]) -> Scene {
         let mut scene = Scene::default();
         scene.team.name = Some("parser-team".to_owned());
         scene.team.members = ["team-lead", "alice", "bob", "carol"].map(str::to_owned).into();
@@ -106,19 +106,19 @@ impl Scene {
     }
 
     /// Adds a task as its file has it.
-    pub fn task(&mut self, raw: Value) {
+    pub(super) fn task(&mut self, raw: Value) {
         let file = format!("{}.json", raw["id"].as_str().unwrap());
         let task = Task::parse(&file, raw.to_string().as_bytes()).unwrap();
         self.team.tasks.insert(task.id.clone(), task);
     }
 
     /// Sets the clock back to the start.
-    pub fn turn_back(&mut self) {
+    pub(super) fn turn_back(&mut self) {
         self.clock = 0;
     }
 
     /// The second of the last event.
-    pub fn now(&self) -> i64 {
+    pub(super) fn now(&self) -> i64 {
         self.clock.into()
     }
 
@@ -140,7 +140,7 @@ impl Scene {
     }
 
     /// Judges an event.
-    pub fn judge(&mut self, actor: &Actor, fields: &Value) -> Vec<Finding> {
+    pub(super) fn judge(&mut self, actor: &Actor, fields: &Value) -> Vec<Finding> {
         let (at, payload) = (self.at(), payload(&self.in_directory(fields)));
         let event = Judged { at, kind: payload.kind(), actor, payload: &payload, access: None };
         let access = self.access(&event);
@@ -149,17 +149,17 @@ impl Scene {
     }
 
     /// The codes and decisions of the findings.
-    pub fn codes(&mut self, actor: &Actor, fields: &Value) -> Vec<(&'static str, Decision)> {
+    pub(super) fn codes(&mut self, actor: &Actor, fields: &Value) -> Vec<(&'static str, Decision)> {
         self.judge(actor, fields).iter().map(|finding| (finding.code, finding.decision)).collect()
     }
 
     /// An event that happens.
-    pub fn happens(&mut self, actor: &Actor, fields: &Value) {
+    pub(super) fn happens(&mut self, actor: &Actor, fields: &Value) {
         self.observes(actor, fields, false);
     }
 
     /// An event that is blocked and is not a tool call.
-    pub fn is_held_back(&mut self, actor: &Actor, fields: &Value) {
+    pub(super) fn is_held_back(&mut self, actor: &Actor, fields: &Value) {
         self.observes(actor, fields, true);
     }
 
@@ -173,13 +173,19 @@ impl Scene {
     }
 
     /// A sent message.
-    pub fn says(&mut self, actor: &Actor, to: &str, text: &str) {
+    pub(super) fn says(&mut self, actor: &Actor, to: &str, text: &str) {
         self.happens(actor, &after("SendMessage", json!({"to": to, "message": text})));
     }
 }
 
 /// The verdict for one finding at the end of a turn, so that each attempt counts.
-pub fn decide(finding: &Finding, state: &str, guard: &mut Guard, max_blocks: u32, paused: bool) -> Verdict {
+pub(super) fn decide(
+    finding: &Finding,
+    state: &str,
+    guard: &mut Guard,
+    max_blocks: u32,
+    paused: bool,
+) -> Verdict {
     let counting = Counting { state, max_blocks, at: 0, ends_turn: true };
     let judged = teamkeep_policy::decide(std::slice::from_ref(finding), guard, &counting, |_| paused);
     judged.verdicts.into_iter().next().unwrap()

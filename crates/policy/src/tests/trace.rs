@@ -13,7 +13,7 @@ use teamkeep_model::team::{Task, TeamConfig, entries};
 use teamkeep_model::time::Timestamp;
 
 /// The findings at a step.
-pub struct Found {
+pub(super) struct Found {
     pub step: usize,
     pub findings: Vec<Finding>,
     /// The team before the event.
@@ -21,7 +21,7 @@ pub struct Found {
 }
 
 /// Replays a run and returns each step with its findings. `look` is called before each event.
-pub fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Case<'_>)) -> Vec<Found> {
+pub(super) fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Case<'_>)) -> Vec<Found> {
     let path = format!("{}/../../tests/fixtures/traces/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let names_agents = !name.starts_with("v47");

@@ -113,7 +113,7 @@ impl From<Index> for ReplacedRun {
 }
 
 impl<'a> CaptureInProgress<'a> {
-    pub fn new(target: Target<'a>, known: Option<Index>, scan: &'a Scan) -> CaptureInProgress<'a> {
+    pub(super) fn new(target: Target<'a>, known: Option<Index>, scan: &'a Scan) -> CaptureInProgress<'a> {
         let was_present = known.as_ref().map(|index| index.present);
         CaptureInProgress {
             target,
@@ -139,7 +139,7 @@ impl<'a> CaptureInProgress<'a> {
     }
 
     /// Identifies the run: another `createdAt` or lead session under the same name is another run.
-    pub fn resolve_run(&mut self) {
+    pub(crate) fn resolve_run(&mut self) {
         self.identify_run();
         let is_here =
             self.scan.team_dir || !self.scan.found.is_empty() || self.target.subject.team().is_none();
@@ -243,7 +243,7 @@ impl<'a> CaptureInProgress<'a> {
 
     /// Reads the journal if the index, which is a cache of it, is not sufficient: before a TeamDelete the journal
     /// itself must be complete, and a journal written without the lock may contain an older state.
-    pub fn reconcile(&mut self) {
+    pub(crate) fn reconcile(&mut self) {
         let (archive, is_locked) = (self.target.archive, self.target.lock.is_some());
         let alone = archive.unlocked_journals(&self.index.run);
         let missing = if is_locked { archive.missing(&self.index) } else { 0 };
@@ -272,7 +272,11 @@ impl<'a> CaptureInProgress<'a> {
     }
 
     /// The recorded content of a file, which the index has as `seen`.
-    pub fn recorded_object<'b>(&'b self, path: &str, seen: Option<&'b CapturedFile>) -> Option<&'b str> {
+    pub(crate) fn recorded_object<'b>(
+        &'b self,
+        path: &str,
+        seen: Option<&'b CapturedFile>,
+    ) -> Option<&'b str> {
         match &self.recorded {
             Some(tree) => tree.get(path).filter(|state| state.gone_at.is_none())?.object.as_deref(),
             None => seen?.object.as_deref(),
@@ -280,7 +284,7 @@ impl<'a> CaptureInProgress<'a> {
     }
 
     /// Finds the files that were deleted. A directory that could not be read does not count as deleted.
-    pub fn find_deleted(&mut self) {
+    pub(crate) fn find_deleted(&mut self) {
         let (scan, name) = (self.scan, self.target.subject.name());
         if scan.problems.is_empty() {
             let gone = self.index.files.extract_if(.., |path, _| !scan.found.contains_key(path));
@@ -303,13 +307,13 @@ impl<'a> CaptureInProgress<'a> {
     }
 
     /// Adds a file that is not below Claude Code's directory. Nothing else of the manifest is known.
-    pub fn add(&mut self, change: Change) {
+    pub(super) fn add(&mut self, change: Change) {
         self.changed.push(change);
         self.was_present = None;
     }
 
     /// The manifest; `None` if nothing changed.
-    pub fn snapshot(&mut self) -> Option<Snapshot> {
+    pub(super) fn snapshot(&mut self) -> Option<Snapshot> {
         let (call, team_dir) = (self.target.call, self.scan.team_dir);
         let team_dir = (self.was_present.unwrap_or(false) != team_dir).then_some(team_dir);
         if self.changed.is_empty() && self.gone.is_empty() && team_dir.is_none() {

@@ -176,7 +176,7 @@ impl Index {
 
     /// Whether this configuration belongs to another run than the current one. A field that is missing on either side
     /// is not compared.
-    pub fn is_other_run(&self, team: &TeamConfig) -> bool {
+    pub(crate) fn is_other_run(&self, team: &TeamConfig) -> bool {
         fn differ<T: PartialEq>(mine: &Option<T>, theirs: &Option<T>) -> bool {
             matches!((mine, theirs), (Some(mine), Some(theirs)) if mine != theirs)
         }
@@ -193,7 +193,7 @@ impl Index {
         self.present && self.files.keys().any(|path| path.ends_with("/config.json"))
     }
 
-    pub fn learn(&mut self, team: &TeamConfig) {
+    pub(crate) fn learn(&mut self, team: &TeamConfig) {
         self.created_at = team.created_at.or(self.created_at);
         if team.lead_session.is_some() {
             self.lead_session.clone_from(&team.lead_session);
@@ -234,7 +234,7 @@ impl Index {
     }
 
     /// Stores the team's name and the directories that Claude Code spells differently. Returns whether they were new.
-    pub fn learn_spelling(&mut self, name: &str, team: &str) -> bool {
+    pub(crate) fn learn_spelling(&mut self, name: &str, team: &str) -> bool {
         let spelled = mailbox(name);
         if name == team || !is_of(&spelled, team) || self.called.as_deref() == Some(name) {
             return false;

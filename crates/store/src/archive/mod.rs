@@ -32,7 +32,7 @@ pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply, work_pa
 pub use journal_points::{JournalPoint, JournalPoints};
 pub use maintenance::{ExclusiveArchive, Staging};
 pub use open_content::VerifyingReader;
-pub use run::{CaptureScope, Claims, EndedBy, Imported, RunRecord, SessionRecord, SessionRole, is_run_id};
+pub use run::{CaptureScope, EndedBy, Imported, RunRecord, SessionRecord, SessionRole, is_run_id};
 pub use transcripts::{
     Interval, StoredTranscript, TranscriptNote, agent_of, is_agent_transcript, put_transcript,
 };

@@ -1,6 +1,6 @@
 //! The description of a run, with its sessions and its end: `runs/<run>/run.json`; and what identifies a run.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -294,7 +294,7 @@ impl CaptureScope {
 }
 
 /// The id of a run, 16 hexadecimal digits: a hash of name, `createdAt` and lead session, or of the session only.
-pub fn run_id(parts: &[&str]) -> String {
+pub(crate) fn run_id(parts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
         hasher.update(&(part.len() as u64).to_le_bytes());
@@ -306,77 +306,4 @@ pub fn run_id(parts: &[&str]) -> String {
 /// Whether a text can be the ID of a run.
 pub fn is_run_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-/// The runs of each session that were recorded here, for events that do not name a run.
-#[derive(Debug)]
-pub struct Claims<'a> {
-    runs_of: HashMap<&'a str, Vec<&'a RunRecord>>,
-}
-
-impl<'a> Claims<'a> {
-    pub fn new(all: &'a [RunRecord]) -> Claims<'a> {
-        let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
-        for run in all.iter().filter(|run| run.imported.is_none()) {
-            for session in &run.sessions {
-                runs_of.entry(&session.id).or_default().push(run);
-            }
-        }
-        Claims { runs_of }
-    }
-
-    /// The run of an event: the one that it names, or else the next run of its session, or else the last one.
-    pub fn run_of(&self, run: Option<&str>, session: Option<&str>, at: Timestamp) -> Option<String> {
-        if let Some(run) = run {
-            return Some(run.to_owned());
-        }
-        let runs = self.runs_of(session?);
-        let next = runs.iter().filter(|run| run.started_at >= at).min_by_key(|run| run.started_at);
-        let last = || runs.iter().max_by_key(|run| run.started_at);
-        next.or_else(last).map(|run| run.run.clone())
-    }
-
-    /// The runs that a session took part in.
-    pub fn runs_of(&self, session: &str) -> &[&'a RunRecord] {
-        self.runs_of.get(session).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    /// This run and the runs that share a session with it: an event of such a session may be stored with any of them.
-    pub fn related(&self, run: &'a RunRecord) -> Vec<&'a RunRecord> {
-        let mut related = vec![run];
-        for other in run.sessions.iter().flat_map(|session| self.runs_of(&session.id)) {
-            if !related.iter().any(|known| known.run == other.run) {
-                related.push(other);
-            }
-        }
-        related
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use teamkeep_model::time;
-
-    #[test]
-    fn an_event_without_a_run_belongs_to_the_next_of_its_session_else_to_the_last() {
-        let run = |id: &str, hour: u32, session: &str| RunRecord {
-            run: id.to_owned(),
-            started_at: time::parse(&format!("2026-02-03T{hour:02}:00:00Z")).unwrap(),
-            sessions: vec![SessionRecord::new(session.to_owned(), SessionRole::Lead)],
-            ..RunRecord::default()
-        };
-        let all = [run("a", 4, "s"), run("b", 6, "s"), run("c", 6, "t")];
-        let claims = Claims::new(&all);
-        let of = |run, hour: u32| {
-            claims.run_of(run, Some("s"), time::parse(&format!("2026-02-03T{hour:02}:30:00Z")).unwrap())
-        };
-        assert_eq!(of(None, 3).as_deref(), Some("a"));
-        assert_eq!(of(None, 5).as_deref(), Some("b"));
-        assert_eq!(of(None, 9).as_deref(), Some("b"));
-        assert_eq!(of(Some("z"), 3).as_deref(), Some("z"));
-        assert_eq!(claims.run_of(None, Some("u"), Timestamp::default()), None);
-        let related: Vec<&str> = claims.related(&all[0]).iter().map(|run| run.run.as_str()).collect();
-        assert_eq!(related, ["a", "b"]);
-    }
 }

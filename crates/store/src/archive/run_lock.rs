@@ -134,7 +134,7 @@ impl Archive {
 
 impl LockedSubject<'_> {
     /// Writes the index, and removes it from the other directory. It can be rebuilt from the journal.
-    pub fn save_index(&self, index: &Index) -> io::Result<()> {
+    pub(crate) fn save_index(&self, index: &Index) -> io::Result<()> {
         let (archive, subject) = (self.archive, self.subject);
         let bytes = match subject.name().is_stem() {
             true => serde_json::to_vec(index)?,
@@ -147,7 +147,7 @@ impl LockedSubject<'_> {
     }
 
     /// The file with the description of a run of the subject.
-    pub fn run_file(&self, run: &RunRecord) -> io::Result<JsonFile<RunRecord>> {
+    pub(crate) fn run_file(&self, run: &RunRecord) -> io::Result<JsonFile<RunRecord>> {
         Ok(self.archive.run_file(&run.run).ok_or(io::ErrorKind::InvalidInput)?)
     }
 }

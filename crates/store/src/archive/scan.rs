@@ -20,7 +20,7 @@ pub(super) enum ScannedEntry {
 }
 
 impl ScannedEntry {
-    pub fn stamp(&self) -> &Stamp {
+    pub(super) fn stamp(&self) -> &Stamp {
         match self {
             ScannedEntry::File(stamp) | ScannedEntry::Other(stamp, _) => stamp,
         }
@@ -83,7 +83,7 @@ fn is_json(name: &str) -> bool {
 
 impl Scan {
     /// The current path of a file, below Claude Code's directory.
-    pub fn current_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
+    pub(crate) fn current_path<'a>(&self, path: &'a str) -> Cow<'a, str> {
         let renamed = self.renamed.as_ref().and_then(|(root, now)| Some((path.strip_prefix(root)?, now)));
         match renamed {
             Some((rest, now)) if rest.is_empty() || rest.starts_with('/') => format!("{now}{rest}").into(),

@@ -37,7 +37,7 @@ struct Stored {
 impl CaptureInProgress<'_> {
     /// Reads a file, and again if it is not complete JSON, while the capture has pauses left. Does not wait for a file
     /// that is empty, or that was equally incomplete in the last capture.
-    pub fn read(&mut self, path: &str) -> io::Result<FileContent> {
+    pub(super) fn read(&mut self, path: &str) -> io::Result<FileContent> {
         let target = self.target;
         let mut pauses = PAUSES.iter();
         loop {
@@ -60,7 +60,7 @@ impl CaptureInProgress<'_> {
 
     /// Stores every file with a new stamp, or with one too recent to be trusted: the team's own files first, then its
     /// tasks, until the deadline.
-    pub fn store_files(&mut self) {
+    pub(crate) fn store_files(&mut self) {
         let (scan, call) = (self.scan, self.target.call);
         let (team, tasks): (Vec<_>, Vec<_>) =
             scan.found.iter().partition(|(path, _)| path.starts_with("teams/"));

@@ -46,7 +46,7 @@ impl Archive {
 
 impl CaptureInProgress<'_> {
     /// Stores a content. Returns its hash and its place in the run's contents, if it has one.
-    pub fn put(&mut self, path: &str, bytes: &[u8]) -> io::Result<(String, Option<u64>)> {
+    pub(super) fn put(&mut self, path: &str, bytes: &[u8]) -> io::Result<(String, Option<u64>)> {
         let seen = self.index.files.get(path);
         let former = self.former_place(path, seen);
         // Without an index, the content can be found by its hash.
@@ -56,7 +56,7 @@ impl CaptureInProgress<'_> {
         contents.put(bytes, former)
     }
 
-    pub fn contents(&mut self) -> io::Result<&mut ContentWriter> {
+    pub(super) fn contents(&mut self) -> io::Result<&mut ContentWriter> {
         let Target { archive, call, lock, .. } = self.target;
         let dir = archive.run_dir(&self.index.run).ok_or(io::ErrorKind::InvalidInput)?;
         let new = || ContentWriter::new(&dir, call.event.as_str(), lock.is_some());
@@ -65,7 +65,7 @@ impl CaptureInProgress<'_> {
 
     /// The place of a content that is probably similar: the last one of the file, which was `before`. A temporary file that
     /// will be renamed is similar to the file that it replaces.
-    pub fn former_place(&self, path: &str, before: Option<&CapturedFile>) -> Option<u64> {
+    pub(crate) fn former_place(&self, path: &str, before: Option<&CapturedFile>) -> Option<u64> {
         before.and_then(|seen| seen.place).or_else(|| {
             let (stem, _) = path.split_once(".json.")?;
             self.index.files.get(&format!("{stem}.json"))?.place
@@ -73,7 +73,7 @@ impl CaptureInProgress<'_> {
     }
 
     /// Writes the result: the contents, then the manifest that names them, and the index last.
-    pub fn write(&mut self, snapshot: Option<&Snapshot>) -> io::Result<()> {
+    pub(super) fn write(&mut self, snapshot: Option<&Snapshot>) -> io::Result<()> {
         let Target { archive, call, lock, .. } = self.target;
         let dir = archive.run_dir(&self.index.run).ok_or(io::ErrorKind::InvalidInput)?;
         if call.durable {
@@ -104,7 +104,7 @@ impl CaptureInProgress<'_> {
 
     /// Writes the descriptions of the run, and of the one that it replaces. They come before the contents, so that a call
     /// that is killed leaves no contents of an unknown run. [`CaptureInProgress::write`] returns a failure.
-    pub fn describe(&mut self) {
+    pub(super) fn describe(&mut self) {
         self.undescribed = self.target.lock.and_then(|lock| self.write_records(lock).err());
     }
 

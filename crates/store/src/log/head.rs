@@ -18,7 +18,7 @@ const BYTES: usize = POINT_BYTES + 22;
 
 /// The newest line of a log, as its writer left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Head {
+pub(crate) struct Head {
     pub point: ChainPoint,
     /// The size of the current segment in bytes, after this line.
     pub(super) size: u64,

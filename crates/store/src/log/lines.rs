@@ -1,7 +1,7 @@
 //! The lines of one segment, with any content, in bounded memory.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::{fmt, mem};
 
 use flate2::read::MultiGzDecoder;
@@ -32,7 +32,7 @@ pub struct Lines {
     from: Box<dyn BufRead + Send>,
     pub position: Position,
     /// Memory for the next line.
-    pub(super) spare: Vec<u8>,
+    pub spare: Vec<u8>,
 }
 
 impl fmt::Debug for Lines {
@@ -94,52 +94,5 @@ impl Iterator for Lines {
 
     fn next(&mut self) -> Option<io::Result<Raw>> {
         Some(self.read()).filter(|read| read.as_ref().map_or(true, |raw| raw.size > 0))
-    }
-}
-
-const MAX_KEPT: usize = 5;
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ReadErrors {
-    pub count: u64,
-    pub first: Vec<ReadError>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadError {
-    pub path: PathBuf,
-    /// The line, from 1; `None` for the segment as a whole.
-    pub line: Option<u64>,
-    pub why: String,
-}
-
-impl ReadErrors {
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
-    pub fn add(&mut self, path: &Path, line: Option<u64>, why: String) {
-        self.count += 1;
-        if self.first.len() < MAX_KEPT {
-            self.first.push(ReadError { path: path.to_owned(), line, why });
-        }
-    }
-
-    pub fn merge(&mut self, other: ReadErrors) {
-        let room = MAX_KEPT.saturating_sub(self.first.len());
-        self.count += other.count;
-        self.first.extend(other.first.into_iter().take(room));
-    }
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => {
-                write!(out, "{}:{line}: {}; the line is passed over", self.path.display(), self.why)
-            }
-            // The cause contains the path.
-            None => write!(out, "{}; the segment is passed over: look at its permissions", self.why),
-        }
     }
 }

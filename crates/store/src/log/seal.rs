@@ -9,7 +9,7 @@ const END: &[u8] = br#""}"#;
 /// Marks the only line of a segment whose writer did not get the lock.
 const SINGLE: &str = "single";
 /// The longest mark: the key, a number of 20 digits, two hashes of 32, two colons and the end.
-pub(super) const MAX_MARK_BYTES: usize = KEY.len() + 20 + 32 + 32 + 2 + END.len();
+pub const MAX_MARK_BYTES: usize = KEY.len() + 20 + 32 + 32 + 2 + END.len();
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fmt, io};
 
-use chrono::TimeDelta;
 use flate2::read::MultiGzDecoder;
 use fs_err::File;
 
@@ -248,35 +247,6 @@ fn names(dir: &Path) -> io::Result<BTreeSet<String>> {
     Ok(last)
 }
 
-/// From one instant to another, both included; without one it is open on that side.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Range {
-    pub since: Option<Timestamp>,
-    pub until: Option<Timestamp>,
-}
-
-/// Lines can be so much older than the lines before them, and than the time at which their file was written.
-const SLACK: TimeDelta = TimeDelta::days(1);
-
-impl Range {
-    /// Whether a segment can have lines of this range.
-    pub fn overlaps(&self, segment: &Segment) -> bool {
-        self.since.is_none_or(|since| segment.modified + SLACK >= since)
-            && self.until.is_none_or(|until| segment.begins() <= until + SLACK)
-    }
-
-    /// Whether a line of this time is in the range. A line with an invalid time is only in the open range.
-    pub fn holds(&self, at: Timestamp) -> bool {
-        if *self == Range::default() {
-            return true;
-        }
-        let inside = |at: Timestamp| {
-            self.since.is_none_or(|since| since <= at) && self.until.is_none_or(|until| at <= until)
-        };
-        at.is_valid() && inside(at)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -387,15 +357,5 @@ mod tests {
         std::fs::remove_file(dir.path().join(CURRENT)).unwrap();
         std::fs::create_dir(dir.path().join(CURRENT)).unwrap();
         assert_eq!(list(&log).unwrap().len(), 3);
-    }
-
-    #[test]
-    fn a_range_includes_both_ends() {
-        let parse = |text| time::parse(text).unwrap();
-        let range =
-            Range { since: Some(parse("2026-02-03T04:00:00Z")), until: Some(parse("2026-02-03T05:00:00Z")) };
-        assert!(range.holds(range.since.unwrap()) && range.holds(range.until.unwrap()));
-        assert!(!range.holds(parse("2026-02-03T05:00:00.001Z")) && !range.holds(Timestamp::default()));
-        assert!(Range::default().holds(Timestamp::default()));
     }
 }

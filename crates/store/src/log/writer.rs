@@ -253,7 +253,7 @@ impl EventLog {
     }
 
     /// Removes the directory of a log that has no lines, with the state of its session.
-    pub fn remove_if_empty(&self, patience: Duration) -> io::Result<()> {
+    pub(crate) fn remove_if_empty(&self, patience: Duration) -> io::Result<()> {
         if self.dir.symlink_metadata().is_ok()
             && let Some(_lock) = fs::lock(&self.dir.join(LOCK), patience)?
             && list(self)?.is_empty()

@@ -3,7 +3,7 @@ use std::time::SystemTime;
 
 use super::*;
 use crate::archive::{RunRecord, SessionRecord, SessionRole};
-use crate::log::{Appending, Range, Reader};
+use crate::log::Appending;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::time::Timestamp;
 use teamkeep_system::paths::Paths;
@@ -103,7 +103,7 @@ fn gone(plan: &Plan) -> Vec<(String, u64)> {
 }
 
 fn count(log: &EventLog) -> usize {
-    Reader::of(std::slice::from_ref(log), Range::default()).count()
+    log.own_segments().unwrap().iter().map(|segment| segment.open().unwrap().count()).sum()
 }
 
 fn named(log: &str, days: u64) -> (String, u64) {

@@ -121,7 +121,7 @@ impl Shipping {
     }
 
     /// Adds segments that were removed before they were shipped.
-    pub fn add_removed(&self, more: RemovedUnshipped) -> io::Result<()> {
+    pub(crate) fn add_removed(&self, more: RemovedUnshipped) -> io::Result<()> {
         let all = match self.removed() {
             Some(before) => before.plus(more),
             None => more,

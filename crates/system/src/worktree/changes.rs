@@ -55,7 +55,7 @@ pub(super) struct Changes {
 
 impl Changes {
     /// With too many bytes, the largest files are left out.
-    pub fn of(top: &Path, listed: &[u8]) -> Changes {
+    pub(super) fn of(top: &Path, listed: &[u8]) -> Changes {
         let (mut removed, mut stored, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
         let mut files = Vec::new();
         // A conflict has a file several times.

@@ -15,7 +15,7 @@ use crate::git::Git;
 use changes::{Changes, changed_files};
 
 /// The reference in a bundle.
-pub const REFERENCE: &str = "refs/heads/worktree";
+pub(crate) const REFERENCE: &str = "refs/heads/worktree";
 /// Maximum size of a bundle, in bytes.
 pub const MAX_BYTES: usize = 64 << 20;
 

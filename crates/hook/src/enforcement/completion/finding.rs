@@ -14,7 +14,7 @@ const OUTPUT_PREFIX: &str = " Last output: ";
 
 /// The most severe failed check, and the number of the others. A check that could not be run blocks only if `on_error` is
 /// "block". The loop guard counts for `about`: the task's owner, or else the agent that completes it.
-pub fn finding(
+pub(crate) fn finding(
     checked: &[CheckResult],
     (mode, on_error): (Mode, OnError),
     task: &str,

@@ -2,24 +2,15 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::io;
-use std::str::{self, Utf8Error};
+use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
+use std::{fmt, io};
 
-use super::lines::Lines;
-use super::{EventLog, Range, ReadErrors, Segment, SegmentName};
-use teamkeep_model::event::Recorded;
+use chrono::TimeDelta;
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::parallel::{self, InOrder};
+use teamkeep_store::log::{EventLog, Line, LineError, Lines, Segment, SegmentName, parse};
 
-/// The format of the lines.
-pub const VERSION: u8 = 1;
-
-#[derive(Debug, Clone)]
-pub struct Line {
-    pub recorded: Recorded,
-    pub text: String,
-}
+use crate::parallel::{self, InOrder};
 
 /// The lines of several logs of a range of time. The lines of each log are in its order, and otherwise by their time.
 ///
@@ -175,61 +166,6 @@ impl Source {
     }
 }
 
-/// The result of a line: `None` if it is blank or not wanted.
-pub type Parsed = Result<Option<Line>, LineError>;
-
-#[derive(Debug, thiserror::Error)]
-pub enum LineError {
-    #[error("{0}")]
-    Damaged(String),
-    #[error("too long for a line of the log")]
-    TooLong,
-    /// Its writer was killed.
-    #[error("{CUT_OFF}")]
-    CutOff,
-    #[error("format version {0}: a newer teamkeep wrote it, and is needed to read it")]
-    NewerVersion(u8),
-}
-
-/// The problem of a line that ends too early.
-pub const CUT_OFF: &str = "cut off: its writer was probably killed";
-
-/// Parses one line; `None` for a blank one. The bytes are `None` if there are too many.
-pub fn parse(bytes: Option<Vec<u8>>) -> Parsed {
-    let bytes = bytes.ok_or(LineError::TooLong)?;
-    let text = String::from_utf8(bytes).map_err(|error| not_utf8(error.utf8_error()))?;
-    Ok(parse_text(&text)?.map(|recorded| Line { recorded, text }))
-}
-
-/// Parses one line without its text.
-pub fn parse_record(bytes: &[u8]) -> Result<Option<Recorded>, LineError> {
-    parse_text(str::from_utf8(bytes).map_err(not_utf8)?)
-}
-
-fn not_utf8(error: Utf8Error) -> LineError {
-    LineError::Damaged(format!("no UTF-8: {error}"))
-}
-
-fn parse_text(text: &str) -> Result<Option<Recorded>, LineError> {
-    let damaged = |why: &str| LineError::Damaged(why.to_owned());
-    let trimmed = text.trim_ascii();
-    if trimmed.is_empty() {
-        return Ok(None);
-    }
-    if !trimmed.starts_with('{') {
-        return Err(damaged("no JSON object"));
-    }
-    let recorded: Recorded = serde_json::from_str(trimmed).map_err(|error| match error.is_eof() {
-        true => LineError::CutOff,
-        false => damaged(&format!("no record: {error}")),
-    })?;
-    match recorded.v {
-        VERSION => Ok(Some(recorded)),
-        0 => Err(damaged("no record: it has no version")),
-        newer => Err(LineError::NewerVersion(newer)),
-    }
-}
-
 const MAX_THREADS: usize = 8;
 
 /// Reads segments in several threads, and passes on the values that `parse` returns for their lines: in order, each with the place
@@ -261,6 +197,82 @@ pub fn read_parallel<T: Send>(
         Ok(())
     });
     done.map(|()| problems)
+}
+
+/// From one instant to another, both included; without one it is open on that side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Range {
+    pub since: Option<Timestamp>,
+    pub until: Option<Timestamp>,
+}
+
+/// Lines can be so much older than the lines before them, and than the time at which their file was written.
+const SLACK: TimeDelta = TimeDelta::days(1);
+
+impl Range {
+    /// Whether a segment can have lines of this range.
+    pub fn overlaps(&self, segment: &Segment) -> bool {
+        self.since.is_none_or(|since| segment.modified + SLACK >= since)
+            && self.until.is_none_or(|until| segment.begins() <= until + SLACK)
+    }
+
+    /// Whether a line of this time is in the range. A line with an invalid time is only in the open range.
+    pub fn holds(&self, at: Timestamp) -> bool {
+        if *self == Range::default() {
+            return true;
+        }
+        let inside = |at: Timestamp| {
+            self.since.is_none_or(|since| since <= at) && self.until.is_none_or(|until| at <= until)
+        };
+        at.is_valid() && inside(at)
+    }
+}
+
+const MAX_KEPT: usize = 5;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadErrors {
+    pub count: u64,
+    pub first: Vec<ReadError>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadError {
+    pub path: PathBuf,
+    /// The line, from 1; `None` for the segment as a whole.
+    pub line: Option<u64>,
+    pub why: String,
+}
+
+impl ReadErrors {
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    pub fn add(&mut self, path: &Path, line: Option<u64>, why: String) {
+        self.count += 1;
+        if self.first.len() < MAX_KEPT {
+            self.first.push(ReadError { path: path.to_owned(), line, why });
+        }
+    }
+
+    pub fn merge(&mut self, other: ReadErrors) {
+        let room = MAX_KEPT.saturating_sub(self.first.len());
+        self.count += other.count;
+        self.first.extend(other.first.into_iter().take(room));
+    }
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => {
+                write!(out, "{}:{line}: {}; the line is passed over", self.path.display(), self.why)
+            }
+            // The cause contains the path.
+            None => write!(out, "{}; the segment is passed over: look at its permissions", self.why),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::path::PathBuf;
 
-use super::lines::{Position, Raw};
-use super::reader::parse;
-use super::{EventLog, Line, Logs, Range, ReadErrors, Reader, Segment, SegmentName};
 use teamkeep_model::time::Timestamp;
+use teamkeep_store::log::{EventLog, Line, Logs, Position, Raw, Segment, SegmentName, parse};
 use teamkeep_system::fs;
+
+use super::{Range, ReadErrors, Reader};
 
 /// Waits for new lines of all logs, across new logs and segments; no line comes twice, and none before its line break.
 #[derive(Debug)]
@@ -168,37 +168,6 @@ pub fn last(
         found.drain(..found.len().saturating_sub(count));
     }
     (found, problems)
-}
-
-/// The lines in the last `most` bytes of a log, oldest first, whose bytes look wanted. Skips unreadable lines, and compressed
-/// segments.
-pub fn tail(log: &EventLog, most: u64, wants: impl Fn(&[u8]) -> bool) -> io::Result<Vec<Line>> {
-    let mut left = most;
-    let mut parts = Vec::new();
-    let mut segments = log.own_segments()?;
-    // Those of single lines come last.
-    segments.sort_by_key(|segment| segment.modified);
-    for segment in segments.into_iter().rev().filter(|segment| !segment.is_packed) {
-        let part = segment.size.min(left);
-        left -= part;
-        let skipped = segment.size - part;
-        parts.push((segment, skipped));
-        if left == 0 {
-            break;
-        }
-    }
-    let mut found = Vec::new();
-    for (segment, skipped) in parts.into_iter().rev() {
-        // From the byte before on: the first line break ends what began earlier.
-        let offset = skipped.saturating_sub(1);
-        let Ok(mut lines) = segment.open_at(Position { offset, lines: 0 }) else { continue };
-        if skipped > 0 {
-            lines.next();
-        }
-        let wanted = lines.map_while(Result::ok).filter(|raw| raw.bytes.as_deref().is_some_and(&wants));
-        found.extend(wanted.filter_map(|raw| parse(raw.bytes).ok().flatten()));
-    }
-    Ok(found)
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::log::{Appending, LogOwner, ReadError};
 use teamkeep_model::time;
+use teamkeep_store::log::{Appending, Logs, parse_record};
 use teamkeep_system::fs;
+use teamkeep_system::paths::Paths;
 
 fn at(seconds: i64) -> Timestamp {
     time::parse("2026-02-03T23:00:00Z").unwrap() + chrono::TimeDelta::seconds(seconds)
@@ -16,9 +17,10 @@ fn record(id: &str, at: Timestamp) -> String {
     format!(r#"{{"v":1,"at":"{at}","id":"{id}","event":"Stop","run":"r","payload":{{}}}}"#)
 }
 
-/// A log in this directory, named after it.
+/// The log of a run in a store in this directory.
 fn log(dir: &Path, name: &str) -> EventLog {
-    EventLog { owner: LogOwner::Run(name.to_owned()), dir: dir.join(name) }
+    let paths = Paths { store: dir.to_owned(), config: dir.to_owned(), client: None, warning: None };
+    Logs::of(&paths).run(name).unwrap()
 }
 
 fn append(log: &EventLog, line: &str, segment_size: u64) {
@@ -351,4 +353,14 @@ proptest! {
             prop_assert!(segment.size <= segment_size || lines == 1);
         }
     }
+}
+
+#[test]
+fn a_range_includes_both_ends() {
+    let parse = |text| time::parse(text).unwrap();
+    let range =
+        Range { since: Some(parse("2026-02-03T04:00:00Z")), until: Some(parse("2026-02-03T05:00:00Z")) };
+    assert!(range.holds(range.since.unwrap()) && range.holds(range.until.unwrap()));
+    assert!(!range.holds(parse("2026-02-03T05:00:00.001Z")) && !range.holds(Timestamp::default()));
+    assert!(Range::default().holds(Timestamp::default()));
 }

@@ -3,11 +3,10 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use super::super::seal::MAX_MARK_BYTES;
 use super::*;
-use crate::log::Appending;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::time;
+use teamkeep_store::log::{Appending, MAX_MARK_BYTES, tail};
 use teamkeep_system::fs;
 use teamkeep_system::paths::Paths;
 
@@ -243,7 +242,8 @@ fn a_range_is_followed_without_the_lines_outside_of_it() {
     let dir = tempfile::tempdir().unwrap();
     let log = session(dir.path(), "s");
     append(&log, 0..9, two_lines());
-    let at = |id: u32| crate::log::parse(Some(record(id).into_bytes())).unwrap().unwrap().recorded.at;
+    let at =
+        |id: u32| teamkeep_store::log::parse(Some(record(id).into_bytes())).unwrap().unwrap().recorded.at;
     let mut follower = Follower::new(&logs(dir.path()), Range { since: Some(at(3)), until: Some(at(5)) });
     assert_eq!(polled(&mut follower), [3, 4, 5]);
     append(&log, 4..7, two_lines());
@@ -305,17 +305,16 @@ fn the_tail_has_whole_lines_of_the_newest_segments_within_the_limit() {
         .map(|raw| raw.unwrap().size)
         .collect();
     let (two, three) = (sizes[2] + sizes[3], sizes[1] + sizes[2] + sizes[3]);
-    let tail = |most: u64| ids(&tail(&log, most, |_| true).unwrap());
-    assert_eq!(tail(1 << 20), [1, 2, 3, 4]);
-    assert_eq!(tail(two), [3, 4]);
-    assert_eq!(tail(three), [2, 3, 4]);
-    assert_eq!(tail(three - 1), [3, 4], "a line that is cut is none");
-    assert_eq!(tail(sizes[3] / 2), NONE);
-    assert_eq!(tail(0), NONE);
-    let some =
-        super::tail(&log, 1 << 20, |bytes| bytes.windows(8).any(|part| part == b"\"id\":\"3\"")).unwrap();
+    let last = |most: u64| ids(&tail(&log, most, |_| true).unwrap());
+    assert_eq!(last(1 << 20), [1, 2, 3, 4]);
+    assert_eq!(last(two), [3, 4]);
+    assert_eq!(last(three), [2, 3, 4]);
+    assert_eq!(last(three - 1), [3, 4], "a line that is cut is none");
+    assert_eq!(last(sizes[3] / 2), NONE);
+    assert_eq!(last(0), NONE);
+    let some = tail(&log, 1 << 20, |bytes| bytes.windows(8).any(|part| part == b"\"id\":\"3\"")).unwrap();
     assert_eq!(ids(&some), [3]);
-    assert!(super::tail(&session(dir.path(), "none"), 1, |_| true).unwrap().is_empty());
+    assert!(tail(&session(dir.path(), "none"), 1, |_| true).unwrap().is_empty());
 }
 
 #[test]
