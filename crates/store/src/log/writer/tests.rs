@@ -484,7 +484,7 @@ fn a_line_that_a_full_file_does_not_take_gets_its_own_segment_and_one_without_ro
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join(LIMITED), "").unwrap();
     let exe = std::env::current_exe().unwrap();
-    let name = "store::log::writer::tests::a_line_that_a_full_file_does_not_take_gets_its_own_segment_and_one_without_room_changes_nothing";
+    let name = "log::writer::tests::a_line_that_a_full_file_does_not_take_gets_its_own_segment_and_one_without_room_changes_nothing";
     let limit = "ulimit -f 4 && trap '' XFSZ && exec \"$0\" \"$@\"";
     let mut limited = Command::new("sh");
     limited.args(["-c", limit]).arg(exe).args(["--exact", name, "--nocapture"]).current_dir(dir.path());
