@@ -6,12 +6,11 @@ use serde::Serialize;
 
 use crate::status::{AgentState, Item, Observed};
 use crate::timeline::{
-    Entry, EntryKind, Kind, LiveState, MessageEvent, RunData, TaskEvent, TaskState, UnsentAnswer,
-    unsent_answers,
+    Entry, EntryKind, Kind, MessageEvent, RunData, UnsentAnswer, state_after, unsent_answers,
 };
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::Decision;
+use teamkeep_policy::{Decision, TaskEvent};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::process;
 
@@ -103,8 +102,8 @@ impl Brief {
         let at = at.unwrap_or(end);
         let entries = &observed.timeline.entries;
         let entries = &entries[..entries.partition_point(|entry| entry.at <= at)];
-        let state = LiveState::of(entries);
-        let is_completed = |task: &TaskState| task.status == Some(TaskStatus::Completed);
+        let team = state_after(entries);
+        let tasks = team.not_deleted();
         let mut unsent_answers = unsent_answers(data, entries);
         unsent_answers.retain(|answer| Some(answer.agent.as_str()) != reader);
         let mut last_messages: HashMap<&str, &Entry> = HashMap::new();
@@ -135,8 +134,8 @@ impl Brief {
             reader: reader.map(str::to_owned),
             agents: agents.collect(),
             unsent_answers,
-            completed: state.not_deleted().filter(|(_, task)| is_completed(task)).count(),
-            tasks: state.not_deleted().count(),
+            completed: tasks.iter().filter(|(_, task)| task.status == Some(TaskStatus::Completed)).count(),
+            tasks: tasks.len(),
             unanswered: reader.map(|reader| unanswered(entries, reader)).unwrap_or_default(),
             changes: reader.map(|reader| changes(entries, reader)).unwrap_or_default(),
             blocks: reader.map(|reader| blocks(entries, reader)).unwrap_or_default(),

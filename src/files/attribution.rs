@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::timeline::{RunData, TaskState, Timeline, ToolUse};
+use crate::timeline::{RunData, Timeline, ToolUse, state_after};
 use crate::transcript::{Commit, LineChange};
 use teamkeep_model::time::Timestamp;
 use teamkeep_system::fs;
@@ -72,13 +72,16 @@ pub struct TaskRef {
 
 impl Attribution {
     pub fn of(data: &RunData, timeline: &Timeline) -> Attribution {
-        let tasks = TaskOwners::of(timeline);
+        let team = state_after(&timeline.entries);
         let models = Models::of(data);
         let mut found = Attribution::default();
         for (id, used) in &data.transcripts.uses {
             let Some(changes) = &used.changes else { continue };
             let at = timeline.when.to_local_or_end(changes.at.or(used.at));
-            let tasks = tasks.in_progress(&used.transcript.by, at);
+            let held = team.held_at(&used.transcript.by, at);
+            let tasks =
+                held.map(|(id, task, _)| TaskRef { id: id.to_owned(), subject: task.subject.clone() });
+            let tasks: Vec<TaskRef> = tasks.collect();
             found.changes.extend(changes.edits.iter().map(|edit| Change {
                 at,
                 agent: used.transcript.by.clone(),
@@ -128,31 +131,6 @@ impl Change {
             LineChange::Added { text, .. } => Some(text.as_str()),
             _ => None,
         })
-    }
-}
-
-/// The owners of the tasks at each time.
-struct TaskOwners<'a>(BTreeMap<&'a str, Vec<(Timestamp, TaskState)>>);
-
-impl<'a> TaskOwners<'a> {
-    fn of(timeline: &'a Timeline) -> TaskOwners<'a> {
-        let mut tasks: BTreeMap<&str, Vec<(Timestamp, TaskState)>> = BTreeMap::new();
-        for (entry, change) in timeline.entries.iter().filter_map(|entry| Some((entry, entry.task()?))) {
-            let states = tasks.entry(&change.id).or_default();
-            let mut state = states.last().map(|(_, state)| state.clone()).unwrap_or_default();
-            state.apply(entry, change);
-            states.push((entry.at, state));
-        }
-        TaskOwners(tasks)
-    }
-
-    fn in_progress(&self, agent: &str, at: Timestamp) -> Vec<TaskRef> {
-        let owned = self.0.iter().filter_map(|(id, states)| {
-            let known = &states[..states.partition_point(|(when, _)| *when <= at)];
-            let (_, task) = known.last().filter(|(_, task)| task.is_held(agent))?;
-            Some(TaskRef { id: (*id).to_owned(), subject: task.subject.clone() })
-        });
-        owned.collect()
     }
 }
 

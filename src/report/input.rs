@@ -1,7 +1,8 @@
 //! The input of every part of a report, and sets of time spans.
 
-use crate::timeline::{ClockMap, Entry, LiveState, RunData, Timeline};
+use crate::timeline::{ClockMap, Entry, RunData, Timeline, state_after};
 use teamkeep_model::time::Timestamp;
+use teamkeep_policy::LiveState;
 
 pub struct ReportInput<'a> {
     pub data: &'a RunData,
@@ -19,7 +20,7 @@ impl<'a> ReportInput<'a> {
         ReportInput {
             data,
             entries: &timeline.entries,
-            team: LiveState::of(&timeline.entries),
+            team: state_after(&timeline.entries),
             when: &timeline.when,
             lead: data.lead(),
             end: data.last_moment(&timeline.entries),

@@ -7,11 +7,12 @@ use super::input::ReportInput;
 use super::messages::MessageStats;
 use super::tasks::TaskHistory;
 use super::turns::Turn;
-use crate::timeline::{Entry, Kind, TaskEntry};
+use crate::timeline::{Entry, Kind};
 use teamkeep_model::json;
 use teamkeep_model::payload::Kind as Event;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{TaskStatus, Tool};
+use teamkeep_policy::TaskChange;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {
@@ -181,7 +182,7 @@ pub fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
 
 fn phase_of(case: &ReportInput<'_>, entry: &Entry) -> Option<PhaseName> {
     let by_lead = entry.actor == case.lead;
-    let assigns = |task: &TaskEntry| task.owner.is_some() && (by_lead || task.from == task.to);
+    let assigns = |task: &TaskChange| task.owner.is_some() && (by_lead || task.from == task.to);
     match entry.kind() {
         Kind::SessionStarted | Kind::TeamCreated => Some(PhaseName::Setup),
         Kind::TaskCreated => Some(PhaseName::Define),

@@ -1,14 +1,15 @@
 //! The history of each task.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
 use super::input::{ReportInput, Spans};
-use crate::timeline::{Entry, Kind, TaskEntry, TaskState};
+use crate::timeline::Kind;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::team::Task;
 use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{LiveState, TaskState};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskHistory {
@@ -37,56 +38,49 @@ pub struct Change {
 }
 
 pub fn histories(case: &ReportInput<'_>) -> Vec<TaskHistory> {
-    let mut histories: BTreeMap<&str, Vec<(&Entry, &TaskEntry)>> = BTreeMap::new();
+    let mut team = LiveState::default();
+    let mut changes: HashMap<&str, Vec<Change>> = HashMap::new();
     for entry in case.entries {
-        if let Some(task) = entry.task() {
-            histories.entry(&task.id).or_default().push((entry, task));
-        }
-    }
-    let mut states: HashMap<&str, Vec<&Task>> = HashMap::new();
-    for (_, id, task) in &case.data.history.tasks {
-        states.entry(id).or_default().extend(task);
-    }
-    let states = |id: &str| states.get(id).map(Vec::as_slice).unwrap_or_default();
-    let mut histories: Vec<TaskHistory> =
-        histories.into_iter().map(|(id, entries)| history(id, &entries, states(id))).collect();
-    histories.sort_by_key(|task| (task.id.parse::<u64>().unwrap_or(u64::MAX), task.id.clone()));
-    histories
-}
-
-/// The history of a task from its entries and the states of its file.
-fn history(id: &str, entries: &[(&Entry, &TaskEntry)], states: &[&Task]) -> TaskHistory {
-    let mut task = TaskState::default();
-    let changes = entries.iter().map(|(entry, change)| {
-        let owner_from = task.owner.clone();
-        task.apply(entry, change);
-        Change {
+        let Some(change) = entry.task() else { continue };
+        let owner = |team: &LiveState| team.tasks.get(&change.id).and_then(|task| task.owner.clone());
+        let owner_from = owner(&team);
+        entry.apply_to(&mut team);
+        changes.entry(&change.id).or_default().push(Change {
             at: entry.at,
             by: entry.actor.clone(),
             kind: entry.kind(),
             from: change.from.clone(),
             to: change.to.clone(),
             owner_from,
-            owner: task.owner.clone(),
+            owner: owner(&team),
             subject: change.subject.clone(),
-        }
-    });
-    let changes: Vec<Change> = changes.collect();
-    let blockers = states.iter().flat_map(|task| task.ids("blockedBy"));
-    let blocked_by: BTreeSet<(u64, String)> =
-        blockers.map(|id| (id.parse().unwrap_or(u64::MAX), id)).collect();
-    let description = states.last().and_then(|task| task.raw.get("description")?.as_str());
-    TaskHistory {
-        id: id.to_owned(),
-        description: description.map(str::to_owned),
-        status: if task.is_deleted() { Some(TaskStatus::Deleted) } else { task.status }
-            .unwrap_or_else(TaskStatus::unknown),
-        subject: task.subject,
-        owner: task.owner,
-        removed_at: task.removed.map(|removal| removal.at),
-        blocked_by: blocked_by.into_iter().map(|(_, id)| id).collect(),
-        changes,
+        });
     }
+    let mut files: HashMap<&str, Vec<&Task>> = HashMap::new();
+    for (_, id, task) in &case.data.history.tasks {
+        files.entry(id).or_default().extend(task);
+    }
+    let history = |(id, task): (&String, &TaskState)| {
+        let files = files.get(id.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let blockers = files.iter().flat_map(|file| file.ids("blockedBy"));
+        let blocked_by: BTreeSet<(u64, String)> =
+            blockers.map(|id| (id.parse().unwrap_or(u64::MAX), id)).collect();
+        let description = files.last().and_then(|file| file.raw.get("description")?.as_str());
+        let status = if task.is_deleted() { Some(TaskStatus::Deleted) } else { task.status.clone() };
+        TaskHistory {
+            id: id.clone(),
+            subject: task.subject.clone(),
+            description: description.map(str::to_owned),
+            status: status.unwrap_or_else(TaskStatus::unknown),
+            owner: task.owner.clone(),
+            removed_at: task.removed.as_ref().map(|removal| removal.at),
+            blocked_by: blocked_by.into_iter().map(|(_, id)| id).collect(),
+            changes: changes.remove(id.as_str()).unwrap_or_default(),
+        }
+    };
+    let mut histories: Vec<TaskHistory> = team.tasks.iter().map(history).collect();
+    histories.sort_by_key(|task| task.id.parse().unwrap_or(u64::MAX));
+    histories
 }
 
 impl Change {

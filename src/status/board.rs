@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::report::{Incident, IncidentKind};
-use crate::timeline::{MemberState, RunData, TaskState};
+use crate::timeline::RunData;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::Activity;
+use teamkeep_policy::{Activity, MemberState, TaskState};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Board {

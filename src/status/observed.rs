@@ -2,13 +2,13 @@
 
 use super::board::{AgentState, Board, Item, Member, items, lasts_at};
 use crate::report::{ActivityTimes, BurnRate, Incident, Report};
-use crate::timeline::{LiveState, RunData, TaskState, Timeline, UnreadCounts, merge, open_index};
+use crate::timeline::{RunData, Timeline, UnreadCounts, merge, open_index, state_after};
 use teamkeep_config::{Config, Price};
 use teamkeep_hook::enforcement::SnapshotReader;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::team::TeamPath;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::{Activity, TeamState};
+use teamkeep_policy::{Activity, LiveState, TaskState, TeamState};
 use teamkeep_store::archive::Archive;
 use teamkeep_system::paths::Paths;
 
@@ -90,8 +90,8 @@ impl Observed {
         if self.is_running {
             return self.board_until(data, at, |name| self.files.waiting(name));
         }
-        let (state, unread) = (LiveState::of(&self.timeline.entries), self.inboxes.unread_at(at));
-        let tasks = state.not_deleted().collect();
+        let (state, unread) = (state_after(&self.timeline.entries), self.inboxes.unread_at(at));
+        let tasks = state.not_deleted();
         let mut board =
             self.board_of(data, (&state, tasks), at, |name| unread.get(name).copied().unwrap_or_default());
         for member in &mut board.members {
@@ -110,8 +110,9 @@ impl Observed {
     /// The board at a moment, with the tasks that exist then. `unread` returns the number of unread messages of an agent then.
     fn board_until(&self, data: &RunData, at: Timestamp, unread: impl Fn(&str) -> usize) -> Board {
         let entries = &self.timeline.entries;
-        let state = LiveState::of(&entries[..entries.partition_point(|entry| entry.at <= at)]);
-        let existing = state.not_deleted().filter(|(_, task)| task.removed.is_none()).collect();
+        let state = state_after(&entries[..entries.partition_point(|entry| entry.at <= at)]);
+        let mut existing = state.not_deleted();
+        existing.retain(|(_, task)| task.removed.is_none());
         self.board_of(data, (&state, existing), at, unread)
     }
 

@@ -5,11 +5,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
 
-use super::entry::{Entry, EntryKind, MessageEvent, TaskEvent, TurnEvent};
+use super::entry::{Entry, EntryKind, MessageEvent, TurnEvent};
 use super::run_data::RunData;
 use teamkeep_model::compat::{delivers_answers, number};
 use teamkeep_model::team::without_team;
 use teamkeep_model::time::Timestamp;
+use teamkeep_policy::TaskEvent;
 use teamkeep_store::metadata_only;
 
 /// An answer that no agent received.

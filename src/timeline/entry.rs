@@ -6,7 +6,7 @@ use strum::VariantArray;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::json;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::Decision;
+use teamkeep_policy::{Decision, TaskChange, TaskEvent};
 use teamkeep_store::metadata_only;
 use teamkeep_system::error::{self, unknown};
 
@@ -96,7 +96,7 @@ impl Entry {
         hasher.finalize().to_hex()[..10].to_owned()
     }
 
-    pub fn task(&self) -> Option<&TaskEntry> {
+    pub fn task(&self) -> Option<&TaskChange> {
         if let EntryKind::Task(task) = &self.kind { Some(task) } else { None }
     }
 
@@ -175,7 +175,7 @@ pub enum EntryKind {
     MemberJoined(JoinEntry),
     MemberLeft,
     AgentStopped(StopEntry),
-    Task(TaskEntry),
+    Task(TaskChange),
     Turn(TurnEntry),
     Message(MessageEntry),
     Verdict(VerdictEntry),
@@ -203,27 +203,6 @@ pub struct StopEntry {
     pub agent: Option<String>,
     /// Whether another agent of the name still works.
     pub beside_another: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TaskEvent {
-    Created,
-    Found,
-    Changed,
-    Completed,
-    Deleted,
-    Erased,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub struct TaskEntry {
-    pub event: TaskEvent,
-    pub id: String,
-    pub subject: Option<String>,
-    pub from: Option<TaskStatus>,
-    pub to: Option<TaskStatus>,
-    pub owner: Option<String>,
-    pub is_renamed: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

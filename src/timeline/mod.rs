@@ -2,13 +2,13 @@
 
 mod agents;
 mod answers;
+mod changes;
 mod entry;
 mod entry_json;
 mod events;
 mod filter;
 mod history;
 mod lifecycle;
-mod live_state;
 mod loaded_event;
 mod message_candidate;
 mod message_matcher;
@@ -27,14 +27,14 @@ mod unread_counts;
 
 pub use agents::{AgentTurn, SharedNames};
 pub use answers::{UnsentAnswer, unsent_answers};
+pub use changes::{AgentSign, changes_own_task, state_after};
 pub use entry::{
     DeliveredAnswer, Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source,
-    StopEntry, TaskEntry, TaskEvent, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
+    StopEntry, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
 };
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
 pub use history::{History, InboxCopy, TaskIds};
-pub use live_state::{LiveState, MemberState, Removal, TaskState, changes_own_task, signs};
 pub use loaded_event::LoadedEvent;
 pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};
@@ -50,6 +50,7 @@ use std::collections::HashSet;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::payload::Kind as Event;
 use teamkeep_model::time::Timestamp;
+use teamkeep_policy::TaskChange;
 
 #[derive(Debug, Default)]
 pub struct Timeline {
@@ -86,10 +87,10 @@ pub fn not_completed(data: &RunData, timeline: &Timeline) -> HashSet<String> {
         };
         let next = later.iter().find(|later| completed_task(data, later).as_ref() == Some(&task));
         let changes = timeline.entries.iter().filter_map(|entry| Some((entry.at, entry.task()?)));
-        let changes: Vec<(Timestamp, &TaskEntry)> = changes
+        let changes: Vec<(Timestamp, &TaskChange)> = changes
             .filter(|(at, change)| change.id == task && next.is_none_or(|next| *at < next.at))
             .collect();
-        let is_done = |change: &TaskEntry| change.to == Some(TaskStatus::Completed);
+        let is_done = |change: &TaskChange| change.to == Some(TaskStatus::Completed);
         let became_done = changes.iter().any(|(at, change)| *at >= event.at && is_done(change));
         let is_open = changes.last().is_some_and(|(_, last)| last.to.is_some() && !is_done(last));
         if is_open && !became_done && event.who().is_some() && later.iter().any(is_over) {

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 
 use super::history::{inbox_of, owner_of};
 use super::run_data::{RunData, spawns};
-use super::{LiveState, Removal, lifecycle, tasks};
+use super::{lifecycle, state_after, tasks};
 use teamkeep_model::json;
 use teamkeep_model::team::{Flaw, Task, TeamConfig, TeamPath, entries};
 use teamkeep_model::time::Timestamp;
+use teamkeep_policy::{LiveState, Removal};
 use teamkeep_store::archive::{Archive, FileTree};
 
 #[derive(Debug, Serialize)]
@@ -122,9 +123,9 @@ impl State {
         let mut entries = lifecycle::team(data);
         entries.extend(tasks::tasks(data));
         entries.sort_by_key(|one| one.at);
-        let team = LiveState::of(&entries);
+        let team = state_after(&entries);
         // Tasks that no snapshot has, from tool calls.
-        for ((_, id), task) in &team.tasks {
+        for (id, task) in &team.tasks {
             let raw = || {
                 let mut raw = json!({"id": id, "status": task.status, "owner": task.owner});
                 task.subject.iter().for_each(|subject| raw["subject"] = json!(subject));
@@ -140,21 +141,20 @@ impl State {
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Departures {
     pub members: BTreeMap<String, Timestamp>,
+    #[serde(serialize_with = "write_times")]
     pub tasks: BTreeMap<String, Removal>,
 }
 
 impl Departures {
     fn of(team: LiveState) -> Departures {
         let left = team.roster.into_iter().filter_map(|member| Some((member.name, member.stays.last()?.1?)));
-        let removed = team.tasks.into_iter().filter_map(|((_, id), task)| Some((id, task.removed?)));
+        let removed = team.tasks.into_iter().filter_map(|(id, task)| Some((id, task.removed?)));
         Departures { members: left.collect(), tasks: removed.collect() }
     }
 }
 
-impl Serialize for Removal {
-    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
-        self.at.serialize(out)
-    }
+fn write_times<S: Serializer>(removals: &BTreeMap<String, Removal>, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_map(removals.iter().map(|(id, removal)| (id, removal.at)))
 }
 
 #[derive(Debug, PartialEq, Serialize)]

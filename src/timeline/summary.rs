@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::Timeline;
+use super::changes::state_after;
 use super::entry::{Entry, MessageEvent};
-use super::live_state::LiveState;
 use super::run_data::RunData;
 use teamkeep_model::event::LEAD;
 use teamkeep_model::payload::Kind as PayloadKind;
@@ -40,7 +40,6 @@ impl Summary {
     pub fn of(data: &RunData, timeline: &Timeline) -> Summary {
         let run = &data.run;
         let entries = &timeline.entries;
-        let state = LiveState::of(entries);
         let messages = entries.iter().filter_map(Entry::message);
         let sent = messages.filter(|message| message.event != MessageEvent::Refused && !message.automatic);
         Summary {
@@ -53,7 +52,7 @@ impl Summary {
             ended_at: run.ended_at,
             ended_by: run.ended_by,
             members: data.members.clone(),
-            tasks: state.not_deleted().count(),
+            tasks: state_after(entries).not_deleted().len(),
             messages: sent.count(),
             snapshots: data.journal.snapshots.len(),
             events_missing_until: data.missing_until,

@@ -3,8 +3,7 @@
 use chrono::TimeDelta;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::entry::{Entry, Source};
-use super::entry::{EntryKind, TaskEntry, TaskEvent};
+use super::entry::{Entry, EntryKind, Source};
 use super::messages::names;
 use super::run_data::{Call, RunData};
 use super::transcripts::Outcome;
@@ -12,6 +11,7 @@ use teamkeep_model::payload::{Kind as Event, TaskUpdate};
 use teamkeep_model::team::{spelled, without_team};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{TaskStatus, Tool};
+use teamkeep_policy::{LiveState, TaskChange, TaskEvent};
 
 /// One change of a task.
 #[derive(Debug, Clone)]
@@ -65,18 +65,13 @@ pub fn held_until_shutdown(
     data: &RunData,
     until: Option<Timestamp>,
 ) -> BTreeMap<String, (TaskStatus, String)> {
-    let mut owners: BTreeMap<String, String> = BTreeMap::new();
+    let mut team = LiveState::default();
     let mut returned = BTreeMap::new();
     for entry in tasks(data).iter().filter(|entry| until.is_none_or(|until| entry.at <= until)) {
-        let EntryKind::Task(task) = &entry.kind else { continue };
-        if task.is_renamed || task.to.is_none() {
-            continue;
-        }
+        let Some(task) = entry.task().filter(|task| !task.is_renamed && task.to.is_some()) else { continue };
         returned.remove(&task.id);
-        let owner = match &task.owner {
-            Some(owner) => owners.insert(task.id.clone(), owner.clone()),
-            None => owners.remove(&task.id),
-        };
+        let owner = team.tasks.get(&task.id).and_then(|before| before.owner.clone());
+        entry.apply_to(&mut team);
         if let (None, Some(owner), Some(status)) = (&task.owner, owner, &task.from)
             && entry.actor == "client"
         {
@@ -285,7 +280,7 @@ fn to_entries(id: &str, changes: &[Change], data: &RunData) -> Vec<Entry> {
                 .actor
                 .clone()
                 .unwrap_or_else(|| if by_client { "client" } else { "unknown" }.to_owned());
-            let kind = EntryKind::Task(TaskEntry {
+            let kind = EntryKind::Task(TaskChange {
                 event,
                 id: id.to_owned(),
                 subject: after.subject.clone(),

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use super::entry::{Entry, EntryKind, Source, TurnEntry, TurnEvent, add_source};
 use super::lifecycle::session_name;
-use super::live_state::LiveState;
 use super::run_data::{ClockMap, RunData};
 use teamkeep_model::payload::Kind as Event;
 use teamkeep_model::team::{IdleReason, Notice};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::time::{self};
-use teamkeep_policy::Activity;
+use teamkeep_policy::{Activity, LiveState};
 
 /// Adds the ends that transcripts and idle notices report, each once, and sorts the entries again.
 pub fn add_reported(data: &RunData, when: &ClockMap, entries: &mut Vec<Entry>) {
@@ -49,12 +48,12 @@ pub fn add_missing(data: &RunData, entries: &mut Vec<Entry>) {
     let mut rest = entries.iter().peekable();
     for event in prompts {
         while let Some(entry) = rest.next_if(|entry| entry.at <= event.at) {
-            team.apply(entry);
+            entry.apply_to(&mut team);
         }
         let agent = session_name(data, event);
-        if team.roster.iter().any(|member| member.name == agent && member.doing == Activity::Works) {
+        if team.doing(&agent) == Some(Activity::Works) {
             let end = turn_end(event.at, &agent, TurnEvent::Ended, None, Source::Hook);
-            team.apply(&end);
+            end.apply_to(&mut team);
             missing.push(end);
         }
     }

@@ -6,13 +6,14 @@ use super::describe::{print_unsent, unsent};
 use super::values::{age, count};
 use crate::brief::{Brief, Colleague, Said};
 use crate::status::{AgentState, Item};
-use crate::timeline::{Entry, EntryKind, TaskEvent, UnsentAnswer};
+use crate::timeline::{Entry, EntryKind, UnsentAnswer};
 use teamkeep_config::ContextPart;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::event::LEAD;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::time::{self};
 use teamkeep_model::unicode::escape;
+use teamkeep_policy::TaskEvent;
 use teamkeep_system::command as shell;
 
 /// Maximum length of a text of another agent, in characters.

@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
 use super::values::{count, decision, first_line, one_line, size, strip_tags, text_field, thousands};
 use crate::timeline::{
-    DeliveredAnswer, Entry, EntryKind, MessageEntry, MessageEvent, TaskEntry, TaskEvent, TurnEntry,
-    TurnEvent, UnsentAnswer, VerdictEntry,
+    DeliveredAnswer, Entry, EntryKind, MessageEntry, MessageEvent, TurnEntry, TurnEvent, UnsentAnswer,
+    VerdictEntry,
 };
 use teamkeep_model::TaskStatus;
 use teamkeep_model::team::{IdleReason, Notice};
-use teamkeep_policy::{Decision, short_reason, without_prefix};
+use teamkeep_policy::{Decision, TaskChange, TaskEvent, short_reason, without_prefix};
 use teamkeep_store::metadata_only::byte_len;
 use teamkeep_system::command as shell;
 
@@ -93,7 +93,7 @@ fn with(words: &str, more: &str) -> String {
     if more.is_empty() { words.to_owned() } else { format!("{words}: {}", first_line(more)) }
 }
 
-fn task_phrase(change: &TaskEntry, actor: &str) -> (Style, String) {
+fn task_phrase(change: &TaskChange, actor: &str) -> (Style, String) {
     let task = format!("task {}", change.id);
     let subject = change.subject.as_deref().unwrap_or_default();
     let (style, what) = match change.event {
@@ -152,7 +152,7 @@ fn verdict_phrase(verdict: &VerdictEntry, reason: &str) -> (Style, String) {
     (decision(verdict.decision), format!("{what}{colon}{why} ({}){ignored}", verdict.gate))
 }
 
-fn changed(change: &TaskEntry, actor: &str, task: &str) -> String {
+fn changed(change: &TaskChange, actor: &str, task: &str) -> String {
     match (&change.from, &change.to, change.owner.as_deref()) {
         (Some(_), _, _) if change.is_renamed => format!("renamed {task}"),
         (from, to, Some(owner)) if from == to && owner == actor => format!("took {task}"),

@@ -3,9 +3,9 @@
 use super::describe::{ShownEntry, phrase};
 use super::timeline::{TimelineOptions, merge_idles};
 use super::values::{actor, elapsed, first_line};
-use crate::timeline::{Entry, Kind, LiveState, RunData};
+use crate::timeline::{Entry, Kind, RunData};
 use crate::ui;
-use teamkeep_policy::Decision;
+use teamkeep_policy::{Decision, LiveState};
 
 /// Maximum length in characters of a diagram that Mermaid draws without `maxTextSize`.
 pub const MAX_MERMAID_CHARS: usize = 50_000;
@@ -42,7 +42,7 @@ impl Drawing<'_> {
     fn draw(&mut self, shown: ShownEntry<'_>) {
         let entry = shown.entry;
         let actor = self.number(&entry.actor);
-        self.team.apply(entry);
+        entry.apply_to(&mut self.team);
         let (arrow, marks) = match entry.kind() {
             Kind::Message if entry.message().is_some_and(|message| message.unconfirmed) => {
                 ("-->>", "(not confirmed) ")

@@ -1,12 +1,9 @@
-//! The activity of an agent. Only this module decides whether an agent works, is idle or has left: the [`Ledger`] of the gates
-//! follows it with each hook call, and a timeline with each entry.
-//!
-//! [`Ledger`]: super::Ledger
+//! The activity of an agent. Only this module decides whether an agent works, is idle or has left.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The state of an agent.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Activity {
     Works,
@@ -26,7 +23,9 @@ pub enum Activity {
 /// A sign of an agent's state. Signs of one moment are in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sign {
+    /// It is in the roster, or was spawned.
     Joins,
+    StartsSession,
     StartsTurn,
     /// It changes a task or sends a message. The start of a turn is not always recorded.
     Acts,
@@ -36,7 +35,10 @@ pub enum Sign {
     /// It is idle, whatever ended its turn.
     GoesIdle,
     ApprovesShutdown,
+    /// It leaves the team, or its work as a subagent is done.
     Leaves,
+    /// Its roster entry can remain.
+    EndsSession,
 }
 
 impl Activity {
@@ -45,7 +47,7 @@ impl Activity {
     /// it stays failed until it works again.
     pub fn after(before: Option<Activity>, sign: Sign) -> Option<Activity> {
         match (sign, before) {
-            (Sign::Joins, None | Some(Activity::Gone)) => Some(Activity::Here),
+            (Sign::Joins | Sign::StartsSession, None | Some(Activity::Gone)) => Some(Activity::Here),
             (Sign::StartsTurn, _) => Some(Activity::Works),
             (Sign::Acts, Some(Activity::Here | Activity::Idles | Activity::Failed)) => Some(Activity::Works),
             (
@@ -56,8 +58,8 @@ impl Activity {
             (Sign::FailsTurn, _) => Some(Activity::Failed),
             (Sign::EndsTurn | Sign::GoesIdle, _) => Some(Activity::Idles),
             (Sign::ApprovesShutdown, _) => Some(Activity::Stops),
-            (Sign::Leaves, _) => Some(Activity::Gone),
-            (Sign::Joins | Sign::Acts, _) => before,
+            (Sign::Leaves | Sign::EndsSession, _) => Some(Activity::Gone),
+            (Sign::Joins | Sign::StartsSession | Sign::Acts, _) => before,
         }
     }
 }

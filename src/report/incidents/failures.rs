@@ -7,7 +7,7 @@ use super::failure_cause::FailureCause;
 use super::scene::Scene;
 use super::stalls::{claim, wasted};
 use super::{IncidentKind, Severity};
-use crate::timeline::{Entry, Kind, TurnEntry, TurnEvent, signs};
+use crate::timeline::{AgentSign, Entry, Kind, TurnEntry, TurnEvent};
 use teamkeep_model::time::duration;
 use teamkeep_policy::{Activity, Sign};
 
@@ -67,14 +67,14 @@ pub fn halts<'a>(scene: &Scene<'a>, event: TurnEvent) -> Vec<Halt<'a>> {
             }
             continue;
         }
-        for (name, sign) in signs(entry) {
-            let Some(place) = open.get(name).copied() else { continue };
+        for AgentSign { agent, sign, .. } in entry.signs().filter(|sign| !sign.beside_another) {
+            let Some(place) = open.get(agent).copied() else { continue };
             if Activity::after(Some(halted), sign) != Some(halted) {
                 found[place].next = found[place].next.or(Some(entry));
             }
             // A turn that the agent ended is the proof that it works.
-            if matches!(sign, Sign::EndsTurn | Sign::Leaves) {
-                open.remove(name);
+            if matches!(sign, Sign::EndsTurn | Sign::Leaves | Sign::EndsSession) {
+                open.remove(agent);
             }
         }
     }
@@ -101,9 +101,10 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
         let why = end.turn().and_then(TurnEntry::why).unwrap_or_default();
         draft.step(end, format!("the turn of {name} failed: {why}"));
     }
-    let next = halt.next.and_then(|entry| signs(entry).find(|(agent, _)| *agent == name));
-    let next = next.map(|(_, sign)| sign);
-    let works_again = next.is_some_and(|sign| !matches!(sign, Sign::Leaves | Sign::FailsTurn));
+    let next = halt.next.and_then(|entry| entry.signs().find(|sign| sign.agent == name));
+    let next = next.map(|next| next.sign);
+    let works_again =
+        next.is_some_and(|sign| !matches!(sign, Sign::Leaves | Sign::EndsSession | Sign::FailsTurn));
     if let Some(after) = halt.next.filter(|_| next.is_some()) {
         let what = match next {
             _ if after.stopped() == Some(name) => format!("was stopped by {}", after.actor),
