@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
-use crate::timeline::{Kind, Transcript};
+use crate::timeline::{AgentSign, DeliveredMessage, Kind};
 use teamkeep_model::payload::Kind as Event;
 use teamkeep_model::team::Notice;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::{Activity, Sign};
+use teamkeep_policy::Sign;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
@@ -30,96 +30,82 @@ pub enum Ending {
     Interrupted,
 }
 
-/// The details of a sign.
+/// A part of a turn. Those of one moment are in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Detail<'a> {
+enum Step<'a> {
+    /// This instance of the agent started the turn.
+    Started(Option<&'a str>),
     /// The agent read a notice that another one is idle, without an answer.
-    IdleNotice,
-    /// The id of the agent's instance.
-    Instance(Option<&'a str>),
-    /// The agent did not end the turn of this instance.
-    Ended(Option<&'a str>, Ending),
+    ReadIdleNotice,
+    Acted,
+    Ended(Option<Ending>, Option<&'a str>),
+    /// The agent left.
+    Left,
 }
 
 /// The agent's name, and for plain subagents, and under a name of several agents at once, the id.
-type Who = (String, Option<String>);
+type Who<'a> = (&'a str, Option<&'a str>);
 
 /// The turns of all agents, by start. A turn whose start no hook reports (the lead's, when a message triggers it)
 /// starts with the first sign after the previous turn.
 pub fn turns(case: &ReportInput<'_>) -> Vec<Turn> {
-    let mut turns: Vec<Turn> =
-        signs(case).into_iter().flat_map(|(who, signs)| of_one(who.0, signs)).collect();
+    let steps = steps(case).into_iter();
+    let mut turns: Vec<Turn> = steps.flat_map(|((agent, _), steps)| of_one(agent, &steps)).collect();
     turns.sort_by_key(|turn| turn.from.or(turn.to));
     turns
 }
 
-impl Detail<'_> {
-    fn instance(self) -> Option<String> {
-        match self {
-            Detail::Instance(id) | Detail::Ended(id, _) => id.map(str::to_owned),
-            Detail::IdleNotice => None,
-        }
-    }
+type TimedStep<'a> = (Timestamp, Step<'a>);
 
-    fn ending(self) -> Option<Ending> {
-        if let Detail::Ended(_, ending) = self { Some(ending) } else { None }
-    }
-}
-
-type TimedSign<'a> = (Timestamp, Sign, Detail<'a>);
-
-fn signs<'a>(case: &ReportInput<'a>) -> BTreeMap<Who, Vec<TimedSign<'a>>> {
-    let mut signs: BTreeMap<Who, Vec<TimedSign<'_>>> = BTreeMap::new();
-    let is_shared = |name: &str| case.data.shared_names.contains(name);
-    let who =
-        |name: &str, id: Option<&str>| (name.to_owned(), id.filter(|_| is_shared(name)).map(str::to_owned));
+fn steps<'a>(case: &ReportInput<'a>) -> BTreeMap<Who<'a>, Vec<TimedStep<'a>>> {
+    let mut steps: BTreeMap<Who<'_>, Vec<TimedStep<'_>>> = BTreeMap::new();
     let mut departures = Vec::new();
     for entry in case.entries {
-        let id = entry.agent().map(String::as_str);
-        let agent = entry.stopped().unwrap_or(&entry.actor);
-        let (sign, detail) = match entry.kind() {
-            Kind::TurnStarted => (Sign::StartsTurn, Detail::Instance(id)),
-            Kind::TurnEnded => (Sign::EndsTurn, Detail::Instance(id)),
-            Kind::TurnFailed => (Sign::FailsTurn, Detail::Ended(id, Ending::Failed)),
-            Kind::TurnInterrupted => (Sign::EndsTurn, Detail::Ended(id, Ending::Interrupted)),
-            Kind::MemberLeft | Kind::AgentStopped if is_shared(agent) => {
-                departures.push((entry.at, agent));
-                continue;
-            }
-            Kind::MemberLeft | Kind::AgentStopped => (Sign::Leaves, Detail::Instance(id)),
-            _ => continue,
-        };
-        let by_subagent = entry.turn().is_some_and(|turn| turn.by_subagent) || entry.stopped().is_some();
-        let own = match id.filter(|_| by_subagent) {
-            Some(id) => (agent.to_owned(), Some(id.to_owned())),
-            None => who(agent, id),
-        };
-        signs.entry(own).or_default().push((entry.at, sign, detail));
+        let instance = entry.agent().map(String::as_str);
+        for AgentSign { agent, id, sign, .. } in entry.signs() {
+            let step = match sign {
+                Sign::StartsTurn => Step::Started(instance),
+                Sign::FailsTurn => Step::Ended(Some(Ending::Failed), instance),
+                Sign::EndsTurn if entry.kind() == Kind::TurnInterrupted => {
+                    Step::Ended(Some(Ending::Interrupted), instance)
+                }
+                Sign::EndsTurn => Step::Ended(None, instance),
+                Sign::Leaves | Sign::EndsSession => {
+                    departures.push((entry.at, agent, id));
+                    continue;
+                }
+                _ => continue,
+            };
+            steps.entry((agent, id)).or_default().push((entry.at, step));
+        }
     }
-    for ((name, _), own) in &mut signs {
-        let left = departures.iter().filter(|(_, agent)| agent == name);
-        own.extend(left.map(|(at, _)| (*at, Sign::Leaves, Detail::Instance(None))));
+    for ((name, id), own) in &mut steps {
+        let is_it = |agent: &str, left: Option<&str>| {
+            agent == *name && (left.is_none() || id.is_none() || left == *id)
+        };
+        let left = departures.iter().filter(|(_, agent, id)| is_it(agent, *id));
+        own.extend(left.map(|(at, ..)| (*at, Step::Left)));
     }
-    let mut add = |who: Who, at: Option<Timestamp>, detail: Detail<'a>| {
-        if let (Some(at), Some(own)) = (at, signs.get_mut(&who)) {
-            own.push((at, Sign::Acts, detail));
+    let mut add = |name: &'a str, id: Option<&'a str>, at: Option<Timestamp>, step: Step<'a>| {
+        let who = (name, id.filter(|_| case.data.shared_names.contains(name)));
+        if let (Some(at), Some(own)) = (at, steps.get_mut(&who)) {
+            own.push((at, step));
         }
     };
-    let of_transcript = |transcript: &Transcript| who(&transcript.by, Some(&transcript.agent));
-    for delivered in &case.data.transcripts.delivered {
-        let idle = Notice::read(&delivered.message.text).is_some_and(|notice| notice.is_only_idle());
-        let detail = if idle { Detail::IdleNotice } else { Detail::Instance(None) };
-        add(of_transcript(&delivered.transcript), case.to_local(delivered.at), detail);
+    let transcripts = &case.data.transcripts;
+    for DeliveredMessage { transcript, at, message } in &transcripts.delivered {
+        let is_idle = Notice::read(&message.text).is_some_and(|notice| notice.is_only_idle());
+        let step = if is_idle { Step::ReadIdleNotice } else { Step::Acted };
+        add(&transcript.by, Some(&transcript.agent), case.to_local(*at), step);
     }
-    for used in case.data.transcripts.uses.values() {
-        add(of_transcript(&used.transcript), case.to_local(used.at), Detail::Instance(None));
+    for used in transcripts.uses.values() {
+        add(&used.transcript.by, Some(&used.transcript.agent), case.to_local(used.at), Step::Acted);
     }
     for event in case.data.events.iter().filter(|event| event.kind == Event::PreToolUse) {
-        let own = who(event.who().unwrap_or_default(), event.actor().id.as_deref());
-        add(own, Some(event.at), Detail::Instance(None));
+        add(event.who().unwrap_or_default(), event.actor().id.as_deref(), Some(event.at), Step::Acted);
     }
-    signs.values_mut().for_each(|own| own.sort_unstable());
-    signs
+    steps.values_mut().for_each(|own| own.sort_unstable());
+    steps
 }
 
 #[derive(Default)]
@@ -129,6 +115,8 @@ struct OpenTurn {
     idle_notices: Option<bool>,
     instance: Option<String>,
     last: Option<Timestamp>,
+    /// Whether the agent left in it. The end may still be reported; before about 2.1.100 it never is.
+    has_left: bool,
 }
 
 impl OpenTurn {
@@ -139,38 +127,34 @@ impl OpenTurn {
 }
 
 /// The turns of one agent. A turn without a recorded end ends with its last sign if its agent has left.
-fn of_one(agent: String, signs: Vec<TimedSign<'_>>) -> Vec<Turn> {
+fn of_one(agent: &str, steps: &[TimedStep<'_>]) -> Vec<Turn> {
     let mut turns = Vec::new();
     let mut open: Option<OpenTurn> = None;
-    let mut doing = None;
-    for (at, sign, detail) in signs {
-        let before = doing;
-        doing = Activity::after(before, sign);
-        match sign {
-            Sign::EndsTurn | Sign::FailsTurn => {
-                let open = open.take().unwrap_or_default();
-                let turn = open.close(&agent, Some(at));
-                let instance = detail.instance().or(turn.instance);
-                turns.push(Turn { instance, ending: detail.ending(), ..turn });
-                continue;
-            }
-            // The end may still be reported; before about 2.1.100 it never is.
-            Sign::Leaves => continue,
-            Sign::StartsTurn if before == Some(Activity::Gone) => {
-                let left = open.take_if(|open| open.begun.is_some());
-                turns.extend(left.map(|left| left.close(&agent, left.last)));
-            }
-            _ => {}
+    for (at, step) in steps.iter().copied() {
+        if let Step::Ended(ending, instance) = step {
+            let turn = open.take().unwrap_or_default().close(agent, Some(at));
+            let instance = instance.map(str::to_owned).or(turn.instance);
+            turns.push(Turn { instance, ending, ..turn });
+            continue;
+        }
+        if let Step::Left = step {
+            open.iter_mut().for_each(|open| open.has_left = true);
+            continue;
+        }
+        if let Step::Started(_) = step {
+            let left = open.take_if(|open| open.has_left && open.begun.is_some());
+            turns.extend(left.map(|left| left.close(agent, left.last)));
         }
         let turn = open.get_or_insert_default();
         turn.last = Some(at);
-        match (sign, detail) {
-            (Sign::StartsTurn, detail) => {
+        match step {
+            Step::Started(instance) => {
                 // Messages that arrived before the start of this turn were read in it.
                 turn.begun.get_or_insert(at);
-                turn.instance = turn.instance.take().or(detail.instance());
+                turn.instance = turn.instance.take().or(instance.map(str::to_owned));
+                turn.has_left = false;
             }
-            (_, Detail::IdleNotice) => {
+            Step::ReadIdleNotice => {
                 turn.received.get_or_insert(at);
                 if turn.begun.is_none() {
                     turn.idle_notices.get_or_insert(true);
@@ -186,8 +170,7 @@ fn of_one(agent: String, signs: Vec<TimedSign<'_>>) -> Vec<Turn> {
         }
     }
     if let Some(open) = open.filter(|open| open.begun.is_some()) {
-        let to = open.last.filter(|_| doing == Some(Activity::Gone));
-        turns.push(open.close(&agent, to));
+        turns.push(open.close(agent, open.last.filter(|_| open.has_left)));
     }
     turns
 }
