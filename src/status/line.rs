@@ -57,7 +57,8 @@ impl StatusLine {
         let reader = SnapshotReader { archive, client: client.as_deref(), live_first: true, until: None };
         let state = TeamState { ledger, ..reader.team((Some(&team), None), Some(&index)) };
         let teammates = state.members.iter().filter(|name| *name != LEAD);
-        let members = teammates.map(|name| (name.clone(), AgentState::from(state.ledger.of(name).doing)));
+        let members = teammates
+            .map(|name| (name.clone(), AgentState::from(state.ledger.live.doing(name).unwrap_or_default())));
         let tasks = || state.tasks.values().filter(|task| !task.internal);
         let (blocks, escalations) = verdicts(&Logs::of(paths), &run.run);
         Some(StatusLine {

@@ -4,6 +4,9 @@ use super::entry::{Entry, EntryKind, MessageEvent, TurnEntry, TurnEvent};
 use teamkeep_model::TaskStatus;
 use teamkeep_policy::{Change, LiveState, Sign, TaskEvent};
 
+/// The actors that are not agents, unless one with that name joined the team.
+const NOT_AGENTS: [&str; 4] = ["client", "unknown", "helper", "user"];
+
 /// The state of the team after the last of these entries.
 pub fn state_after(entries: &[Entry]) -> LiveState {
     let mut team = LiveState::default();
@@ -43,8 +46,12 @@ impl Entry {
             team.apply(self.at, Change::Plan { agent, is_open });
         }
         for AgentSign { agent, sign, .. } in self.signs().filter(|sign| !sign.beside_another) {
+            let is_agent =
+                !NOT_AGENTS.contains(&agent) || sign == Sign::Joins || team.member(agent).is_some();
             let why = self.turn().and_then(TurnEntry::why);
-            team.apply(self.at, Change::Sign { agent, sign, why });
+            if is_agent {
+                team.apply(self.at, Change::Sign { agent, sign, why });
+            }
         }
     }
 
@@ -115,7 +122,7 @@ mod tests {
     use super::super::entry::{MessageEntry, SessionEntry, Source, VerdictEntry};
     use super::*;
     use teamkeep_model::time::Timestamp;
-    use teamkeep_policy::{Decision, TaskChange};
+    use teamkeep_policy::{Activity, Decision, TaskChange};
 
     fn entry(at: i64, kind: EntryKind, actor: &str) -> Entry {
         Entry::new(Timestamp::from_millis(at).unwrap(), actor, Source::Hook, kind)
@@ -124,6 +131,16 @@ mod tests {
     fn changed(event: TaskEvent, id: &str) -> EntryKind {
         let (to, id) = (Some(TaskStatus::Pending), id.to_owned());
         EntryKind::Task(TaskChange { event, id, to, ..TaskChange::default() })
+    }
+
+    #[test]
+    fn a_member_can_have_the_name_of_an_actor_that_is_not_an_agent() {
+        let mut state = LiveState::default();
+        entry(1, changed(TaskEvent::Created, "1"), "helper").apply_to(&mut state);
+        assert!(state.roster.is_empty());
+        entry(2, EntryKind::MemberJoined(Default::default()), "helper").apply_to(&mut state);
+        entry(3, changed(TaskEvent::Created, "2"), "helper").apply_to(&mut state);
+        assert_eq!(state.doing("helper"), Some(Activity::Works));
     }
 
     #[test]

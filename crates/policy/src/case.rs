@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-use super::{Access, TeamState};
+use super::{Access, Activity, TeamState};
 use teamkeep_model::event::{Actor, ActorKind, LEAD};
 use teamkeep_model::payload::{Kind, Payload};
 use teamkeep_model::team::{Task, mailbox};
@@ -118,8 +118,10 @@ impl<'a> Case<'a> {
 
     /// Whether a text names a member that has left and was not spawned again.
     pub fn has_left(&self, text: &str) -> bool {
-        let (name, departed) = (self.team.ledger.strip_team(text), &self.team.ledger.departed);
-        departed.contains(name) || departed.iter().any(|known| fold(known) == fold(name))
+        let ledger = &self.team.ledger;
+        let name = ledger.strip_team(text);
+        let mut left = ledger.live.roster.iter().filter(|agent| agent.doing == Activity::Gone);
+        ledger.has_left(name) || left.any(|agent| fold(&agent.name) == fold(name))
     }
 
     /// Whether exactly this name belongs to a teammate.
@@ -141,9 +143,9 @@ impl<'a> Case<'a> {
     pub fn is_completion(&self) -> bool {
         let (payload, ledger) = (self.event.payload, &self.team.ledger);
         let named = payload.text("teammate_name").filter(|name| !name.is_empty());
-        let activity = named.and_then(|name| ledger.members.get(name));
-        let turn_ended =
-            activity.is_some_and(|activity| !activity.works() && (activity.turned || ledger.names_agents));
+        let member = named.filter(|name| ledger.members.contains_key(*name));
+        let could_see_turn = |name| ledger.names_agents || ledger.has_worked(name);
+        let turn_ended = member.is_some_and(|name| !ledger.works(name) && could_see_turn(name));
         let task = payload.text("task_id");
         let asked = task.is_some_and(|id| ledger.pending_completions.values().any(|task| task == id));
         self.event.kind == Kind::TaskCompleted && asked && !turn_ended
@@ -160,7 +162,7 @@ impl<'a> Case<'a> {
 
     /// Whether an agent works: a turn has started and not ended, or it owns a task in progress.
     pub fn works(&self, name: &str) -> bool {
-        self.team.ledger.of(name).works() || !self.owned(name, &TaskStatus::InProgress).is_empty()
+        self.team.ledger.works(name) || !self.owned(name, &TaskStatus::InProgress).is_empty()
     }
 
     fn roster(&self) -> &KnownNames<'a> {

@@ -1,15 +1,15 @@
 //! The history of a team that gates need, and the names in it.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::slice;
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::reason::cut;
-use super::{Activity, FileHistory, Sign, TaskTimes};
+use super::{Activity, FileHistory, LiveState};
 use teamkeep_model::team::{reached, spelled, without_reference, without_team};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::unicode::fold;
@@ -18,6 +18,9 @@ use teamkeep_model::unicode::fold;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Ledger {
+    /// The members and those that left, from the signs in payloads; the tasks that were ever in progress, if a limit per task
+    /// needs them. A member that left and was not spawned again cannot be stopped, whatever work is left.
+    pub live: LiveState,
     pub members: BTreeMap<String, MemberActivity>,
     /// TaskUpdates to `completed` that have started and not returned: tool_use_id → task. A TaskCompleted for any
     /// other task reports the end of a turn.
@@ -32,9 +35,6 @@ pub struct Ledger {
     pub spawned_for: BTreeMap<String, Vec<String>>,
     /// Background tasks of unknown teammates: id → the [`mark`] of its description.
     pub background: BTreeMap<String, String>,
-    /// Members that left and were not spawned again. They cannot be stopped, whatever work is left.
-    #[serde(rename = "left")]
-    pub departed: BTreeSet<String>,
     /// Number of recorded steps. It orders events even if the clock is set back.
     pub order: u64,
     /// Whether the team ever had a task. Claude Code 2.1.328 deletes all of them when all are completed.
@@ -45,9 +45,6 @@ pub struct Ledger {
     /// Names of teammates by the ids of their agents, if the budget is on. They stay when the teammate leaves.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub agent_names: BTreeMap<String, String>,
-    /// When agents had tasks in progress, if a limit per task needs it.
-    #[serde(skip_serializing_if = "TaskTimes::is_empty")]
-    pub task_times: TaskTimes,
     /// The agents that started plain subagents, by the id of the subagent.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub starters: BTreeMap<String, String>,
@@ -72,11 +69,6 @@ pub struct MemberActivity {
     /// Its last question to each agent; `*` for everyone.
     #[serde(rename = "asked")]
     pub questions: BTreeMap<String, u64>,
-    /// Its activity. The file has only whether it works.
-    #[serde(rename = "turn", serialize_with = "write_turn", deserialize_with = "read_turn")]
-    pub doing: Activity,
-    /// Whether a start of a turn was ever seen. Without one, `doing` means nothing.
-    pub turned: bool,
     /// When its turn was first seen, or could first have started.
     pub since: Option<u64>,
     /// The start of its last turn, if it went idle afterwards. Later messages are delivered with the next turn.
@@ -121,14 +113,6 @@ impl FinalText {
     }
 }
 
-fn write_turn<S: Serializer>(doing: &Activity, out: S) -> Result<S::Ok, S::Error> {
-    out.serialize_bool(*doing == Activity::Works)
-}
-
-fn read_turn<'de, D: Deserializer<'de>>(input: D) -> Result<Activity, D::Error> {
-    Ok(if bool::deserialize(input)? { Activity::Works } else { Activity::Here })
-}
-
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PendingToolCall {
@@ -171,6 +155,20 @@ impl Ledger {
         self.members.get(name).unwrap_or(&NOTHING)
     }
 
+    /// Whether a turn of the agent has started and not ended.
+    pub fn works(&self, name: &str) -> bool {
+        self.live.doing(name) == Some(Activity::Works)
+    }
+
+    /// Whether a turn of the agent was ever seen, since it last joined.
+    pub fn has_worked(&self, name: &str) -> bool {
+        !matches!(self.live.doing(name), None | Some(Activity::Here | Activity::Gone))
+    }
+
+    pub fn has_left(&self, name: &str) -> bool {
+        self.live.doing(name) == Some(Activity::Gone)
+    }
+
     /// Removes the texts of agents, for metadata-only mode.
     pub fn forget_texts(&mut self) {
         let answers = self.members.values_mut().filter_map(|member| member.answer.as_mut());
@@ -210,15 +208,6 @@ impl Ledger {
 }
 
 impl MemberActivity {
-    /// Whether a turn has started and not ended.
-    pub fn works(&self) -> bool {
-        self.doing == Activity::Works
-    }
-
-    pub(super) fn follow(&mut self, sign: Sign) {
-        self.doing = Activity::after(Some(self.doing), sign).unwrap_or(self.doing);
-    }
-
     pub(crate) fn last_instruction(&self) -> Option<u64> {
         self.instructions.values().max().copied()
     }
@@ -307,11 +296,12 @@ impl Ledger {
     /// Forgets the ids of a member that has left. If it shares its description with a member that is still there, the
     /// name stays, because the id may belong to either.
     pub(super) fn forget_handles(&mut self, name: &str) {
-        let Ledger { handles, spawned_for, background, departed, .. } = self;
+        let Ledger { handles, spawned_for, background, live, .. } = self;
+        let has_left = |name: &str| live.doing(name) == Some(Activity::Gone);
         handles.retain(|_, member| member != name);
         spawned_for.retain(|mark, all| {
-            all.retain(|member| member != name || departed.contains(name));
-            let stays = all.iter().any(|member| !departed.contains(member));
+            all.retain(|member| member != name || has_left(name));
+            let stays = all.iter().any(|member| !has_left(member));
             if !stays {
                 background.retain(|_, of| of != mark);
             }
@@ -323,7 +313,7 @@ impl Ledger {
     fn described<'a>(&'a self, description: &str) -> TeammateRef<'a> {
         if let Some(all) = self.spawned_for.get(&mark(description)) {
             // Claude Code no longer lists a member that has left.
-            let mut there = all.iter().filter(|name| !self.departed.contains(*name));
+            let mut there = all.iter().filter(|name| !self.has_left(name));
             return match (there.next(), there.next()) {
                 (Some(one), None) => TeammateRef::Among(slice::from_ref(one)),
                 _ => TeammateRef::Among(all),

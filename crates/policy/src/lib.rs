@@ -20,7 +20,6 @@ mod observe;
 mod reason;
 mod rules;
 pub mod spending;
-mod task_times;
 mod team_state;
 #[cfg(test)]
 mod tests;
@@ -39,6 +38,5 @@ pub use live_state::{Change, LiveState, MemberState, Removal, TaskChange, TaskEv
 pub use observe::{Sent, asks, stopped};
 pub use reason::{Reason, cut, escaped, short_reason, without_prefix};
 pub use rules::Rules;
-pub use task_times::TaskTimes;
 pub use team_state::{Judgement, TeamState, Unreadable, needs_team_state};
 pub use verdict::{Decision, Finding, RecordedVerdict, Verdict};

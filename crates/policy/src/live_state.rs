@@ -111,8 +111,11 @@ pub struct Hold {
     pub to: Option<Timestamp>,
 }
 
-/// The actors of a timeline that are not agents, unless they joined the team.
-const NOT_AGENTS: [&str; 4] = ["client", "unknown", "helper", "user"];
+impl<'a> Change<'a> {
+    pub fn sign(agent: &'a str, sign: Sign) -> Change<'a> {
+        Change::Sign { agent, sign, why: None }
+    }
+}
 
 impl LiveState {
     pub fn apply(&mut self, at: Timestamp, change: Change<'_>) {
@@ -168,9 +171,6 @@ impl LiveState {
 
     fn sign(&mut self, at: Timestamp, (name, sign): (&str, Sign), why: Option<String>) {
         let place = self.roster.iter().position(|member| member.name == name);
-        if place.is_none() && sign != Sign::Joins && NOT_AGENTS.contains(&name) {
-            return;
-        }
         let doing = Activity::after(place.map(|place| self.roster[place].doing), sign);
         let Some(doing) = doing else { return };
         let place = place.unwrap_or_else(|| {
@@ -281,18 +281,17 @@ mod tests {
     }
 
     #[test]
-    fn each_stay_of_a_member_has_its_begin_and_end_whatever_its_name_is() {
+    fn each_stay_of_a_member_has_its_begin_and_end() {
         let mut state = LiveState::default();
         let mut sign = |at, sign| {
-            state.apply(time(at), Change::Sign { agent: "helper", sign, why: None });
+            state.apply(time(at), Change::sign("bob", sign));
             state.clone()
         };
-        assert!(sign(1, Sign::StartsTurn).roster.is_empty());
         for (at, one) in [(2, Sign::Joins), (3, Sign::Joins), (4, Sign::Leaves)] {
             sign(at, one);
         }
         let joined = sign(6, Sign::Joins);
-        assert_eq!(joined.stays("helper"), [(time(2), Some(time(4))), (time(6), None)]);
+        assert_eq!(joined.stays("bob"), [(time(2), Some(time(4))), (time(6), None)]);
         assert_eq!(sign(7, Sign::EndsSession).present().count(), 1, "its roster entry is still there");
         assert_eq!(sign(8, Sign::Leaves).present().count(), 0);
     }

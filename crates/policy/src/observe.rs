@@ -4,16 +4,19 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::ledger::{FinalText, PendingToolCall, fits, mark, note_last};
-use super::{Judged, Ledger, MemberActivity, Sign};
+use super::ledger::{FinalText, PendingToolCall, fits, forget_oldest, mark, note_last};
+use super::{Change, Judged, Ledger, LiveState, MemberActivity, Sign, TaskChange};
 use teamkeep_model::compat::is_json_text;
 use teamkeep_model::event::{ActorKind, LEAD};
 use teamkeep_model::payload::{Kind, Message, MessageKind, Payload, Spawn, TaskUpdate};
 use teamkeep_model::team::Notice;
+use teamkeep_model::time::Timestamp;
 use teamkeep_model::{TaskStatus, Tool};
 
-/// Maximum number of former members.
-const MAX_LEFT: usize = 256;
+/// Maximum number of agents at which another one that left is recorded. A TaskStop can name a shell.
+const MAX_ROSTER: usize = 256;
+/// Maximum number of recorded tasks.
+const MAX_TASKS: usize = 256;
 /// Maximum number of tool calls that have not returned. A failed or denied call has no PostToolUse.
 const MAX_PENDING: usize = 256;
 /// Maximum number of plain subagents.
@@ -38,7 +41,7 @@ impl Ledger {
                     own.for_each(|call| call.spawns = None);
                 }
                 if let Some(name) = teammate {
-                    self.begin_turn(name);
+                    self.begin_turn(event, name);
                 }
                 self.note_starter(event);
             }
@@ -58,7 +61,7 @@ impl Ledger {
             }
             Kind::TeammateIdle => idle_teammate(event).into_iter().for_each(|name| self.go_idle(name)),
             // In a pane the process ends with its member (2.1.328: no PostToolUse after the approval).
-            Kind::SessionEnd => teammate.into_iter().for_each(|name| self.remove_member(name)),
+            Kind::SessionEnd => teammate.into_iter().for_each(|name| self.remove_member(event, name)),
             Kind::TaskCreated | Kind::TaskCompleted => self.tasked = true,
             _ => {}
         }
@@ -81,21 +84,20 @@ impl Ledger {
         self.order
     }
 
-    fn begin_turn(&mut self, name: &str) {
-        self.departed.remove(name);
-        if !self.activity_mut(name).works() {
+    fn begin_turn(&mut self, event: &Judged<'_>, name: &str) {
+        if !self.works(name) {
             self.activity_mut(name).since = Some(self.next());
         }
-        let activity = self.activity_mut(name);
-        activity.follow(Sign::StartsTurn);
-        (activity.turned, activity.idle) = (true, None);
+        self.live.apply(event.at, Change::sign(name, Sign::StartsTurn));
+        self.activity_mut(name).idle = None;
     }
 
     /// A call that started in a turn that has ended did not return: it failed or was denied.
     fn end_turn(&mut self, event: &Judged<'_>, teammate: Option<&str>, sign: Sign) {
         let order = self.next();
-        if let Some(activity) = teammate.and_then(|name| self.members.get_mut(name)) {
-            activity.follow(sign);
+        if let Some(name) = teammate
+            && let Some(activity) = self.members.get_mut(name)
+        {
             activity.idle = None;
             let is_all = activity.last_message <= activity.since;
             // The last text of a turn that failed is the error.
@@ -104,6 +106,7 @@ impl Ledger {
             // An earlier answer is not that of this turn.
             let earlier = activity.answer.take().map(|answer| FinalText { is_all: false, ..answer });
             activity.answer = answer.or(earlier);
+            self.live.apply(event.at, Change::sign(name, sign));
         }
         if let Some(name) = member(event) {
             let lost = self.pending.extract_if(.., |_, call| call.by.as_deref() == Some(name));
@@ -121,7 +124,7 @@ impl Ledger {
     fn begin_call(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
         let (payload, tool) = (event.payload, event.payload.tool());
         if let Some(name) = teammate {
-            self.begin_turn(name);
+            self.begin_turn(event, name);
             self.names_agents |= payload.agent_id().is_some();
         }
         let Some(id) = payload.tool_use_id().filter(|id| fits(id)) else { return };
@@ -201,12 +204,13 @@ impl Ledger {
                 }
             }
             Some(Tool::TeamDelete) => {
-                let Ledger { order, agent_names, task_times, .. } = std::mem::take(self);
-                *self = Ledger { order, agent_names, task_times, ..Ledger::default() };
+                let Ledger { order, agent_names, live, .. } = std::mem::take(self);
+                let live = LiveState { tasks: live.tasks, ..LiveState::default() };
+                *self = Ledger { order, agent_names, live, ..Ledger::default() };
             }
             Some(Tool::TaskStop) => {
                 if let Some(name) = stopped(input).map(|task| self.member(task).to_owned()) {
-                    self.remove_member(&name);
+                    self.remove_member(event, &name);
                 }
             }
             Some(Tool::Agent) => {
@@ -245,7 +249,7 @@ impl Ledger {
 
     fn note_spawn(&mut self, event: &Judged<'_>, spawn: &Spawn, at: u64) {
         // Its first turn and its first message can come before the spawn returns.
-        self.departed.remove(&spawn.name);
+        self.live.apply(event.at, Change::sign(&spawn.name, Sign::Joins));
         let activity = self.activity_mut(&spawn.name);
         (activity.stopping, activity.approved_shutdown) = (false, false);
         activity.questions.retain(|_, asked| *asked > at);
@@ -300,7 +304,9 @@ impl Ledger {
             (MessageKind::ShutdownRequest, _) => {
                 to.iter().for_each(|name| self.activity_mut(name).stopping = true);
             }
-            (MessageKind::ShutdownResponse { approve: true }, Some(name)) => self.remove_member(&name),
+            (MessageKind::ShutdownResponse { approve: true }, Some(name)) => {
+                self.remove_member(event, &name);
+            }
             (MessageKind::ShutdownResponse { approve: false }, Some(name)) => {
                 let activity = self.activity_mut(&name);
                 (activity.stopping, activity.approved_shutdown) = (false, false);
@@ -315,12 +321,24 @@ impl Ledger {
         }
     }
 
-    fn remove_member(&mut self, name: &str) {
+    fn remove_member(&mut self, event: &Judged<'_>, name: &str) {
         self.members.remove(name);
-        if self.departed.len() < MAX_LEFT && fits(name) {
-            self.departed.insert(name.to_owned());
+        if fits(name) && (self.live.member(name).is_some() || self.live.roster.len() < MAX_ROSTER) {
+            self.live.apply(event.at, Change::sign(name, Sign::Leaves));
         }
         self.forget_handles(name);
+    }
+
+    /// Records the states of tasks, but not of those that were never in progress.
+    pub(super) fn note_tasks(&mut self, at: Timestamp, changes: &[TaskChange]) {
+        for change in changes {
+            let is_in_progress = change.to == Some(TaskStatus::InProgress) && change.owner.is_some();
+            let fits = fits(&change.id) && change.owner.as_deref().is_none_or(fits);
+            if fits && (is_in_progress || self.live.tasks.contains_key(&change.id)) {
+                self.live.apply(at, Change::Task { by: "", change });
+            }
+        }
+        forget_oldest(&mut self.live.tasks, MAX_TASKS, |task| (task.holder().is_some(), task.since));
     }
 }
 

@@ -1,9 +1,9 @@
-//! The state of a team: the only fold of its files and events. A hook call, a backtest and the status use it.
+//! A team as the gates see it: its files, and the ledger of its events. A hook call, a backtest and the status use it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::observe::{Sent, idle_teammate, shutdown_request};
-use super::{Case, Judged, Ledger};
+use super::{Case, Judged, Ledger, TaskChange, TaskEvent};
 use crate::spending::Spending;
 use teamkeep_config::Gate;
 use teamkeep_model::event::LEAD;
@@ -134,8 +134,8 @@ impl TeamState {
 }
 
 impl TeamState {
-    /// Records which agents have tasks in progress at an event.
-    pub(super) fn note_task_times(&mut self, event: &Judged<'_>) {
+    /// Records the states of the tasks at an event.
+    pub(super) fn note_tasks(&mut self, event: &Judged<'_>) {
         // In a backtest, the file can be stored after the change.
         let update = TaskUpdate::of(event.payload.tool_input(), event.payload.tool_response());
         let update = update.filter(|update| event.kind == Kind::PostToolUse && update.success != Some(false));
@@ -144,10 +144,17 @@ impl TeamState {
             update.and_then(|update| update.status.clone()).or_else(|| task.status.clone())
         };
         let case = Case::new(*event, self);
-        let all = self.tasks.values().filter(|task| status(task) == Some(TaskStatus::InProgress));
-        let owned = all.filter_map(|task| Some((task.id.clone(), case.owner(task)?.to_owned())));
-        let in_progress: BTreeSet<(String, String)> = owned.collect();
-        self.ledger.task_times.note(&in_progress, event.at);
+        let there = self.tasks.values().map(|task| TaskChange {
+            id: task.id.clone(),
+            to: status(task).or_else(|| Some(TaskStatus::unknown())),
+            owner: case.owner(task).map(str::to_owned),
+            ..TaskChange::default()
+        });
+        let gone = self.ledger.live.tasks.keys().filter(|id| !self.tasks.contains_key(*id));
+        let gone =
+            gone.map(|id| TaskChange { event: TaskEvent::Erased, id: id.clone(), ..TaskChange::default() });
+        let changes: Vec<TaskChange> = there.chain(gone).collect();
+        self.ledger.note_tasks(event.at, &changes);
     }
 }
 

@@ -128,7 +128,7 @@ impl ExplainInput {
         }
         let stored = gate_state(context, Some(&run.run), None);
         input.guard = stored.guard;
-        input.state.ledger.task_times = stored.ledger.task_times;
+        input.state.ledger.live.tasks = stored.ledger.live.tasks;
         input.state.ledger.agent_names = stored.ledger.agent_names;
         Ok(input)
     }

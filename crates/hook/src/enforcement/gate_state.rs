@@ -151,6 +151,8 @@ fn is_busy(lock: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use teamkeep_model::time::Timestamp;
+    use teamkeep_policy::{Change, Sign};
 
     #[test]
     fn one_call_at_a_time_can_change_the_counts_and_damaged_ones_start_again() {
@@ -160,7 +162,7 @@ mod tests {
         let refused = || store.open().saver.locked.unwrap_err().kind();
         let add = |open: OpenGateState, name: String| {
             let mut after = open.gate_state;
-            after.ledger.departed.insert(name);
+            after.ledger.live.apply(Timestamp::default(), Change::sign(&name, Sign::Leaves));
             open.saver.save(after)
         };
         let open = store.open();
@@ -168,10 +170,10 @@ mod tests {
         open.saver.locked.as_ref().unwrap().0.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
         assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
         add(open, session(2)).unwrap();
-        assert!(store.open().gate_state.ledger.departed.contains("2"));
+        assert!(store.open().gate_state.ledger.has_left("2"));
         let large = add(store.open(), "x".repeat(GateState::MAX_BYTES as usize));
         assert!(large.is_err(), "a document that is too large to be read is not written");
-        assert!(store.open().gate_state.ledger.departed.contains("2"));
+        assert!(store.open().gate_state.ledger.has_left("2"));
         std::fs::write(dir.path().join("gates.json"), "{half").unwrap();
         let open = store.open();
         assert_eq!(open.gate_state, GateState::default());
@@ -181,7 +183,7 @@ mod tests {
         let open = store.open();
         assert!(open.damage.is_none(), "the damage is reported once");
         add(open, session(3)).unwrap();
-        assert!(store.open().gate_state.ledger.departed.contains("3"));
+        assert!(store.open().gate_state.ledger.has_left("3"));
     }
 
     #[test]

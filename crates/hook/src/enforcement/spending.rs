@@ -48,7 +48,7 @@ impl RunSpending {
             name == LEAD
                 || team.members.iter().any(|member| member == name)
                 || team.ledger.members.contains_key(name)
-                || team.ledger.departed.contains(name)
+                || team.ledger.live.member(name).is_some()
         };
         let ledger = &team.ledger;
         let by_hooks =
@@ -60,12 +60,15 @@ impl RunSpending {
         }
         let is_past = |cost: &MessageCost| until.zip(cost.at).is_none_or(|(until, at)| at <= until);
         let messages = self.spent.messages.values().filter(|(_, cost)| is_past(cost));
-        let task_of = |by: &str, at: Option<i64>| team.ledger.task_times.task_of(by, at?).map(Arc::from);
+        let task_of = |by: &str, at: Option<Timestamp>| {
+            let held = team.ledger.live.held_at(by, at?);
+            held.max_by_key(|(.., hold)| hold.from).map(|(id, ..)| id.into())
+        };
         let priced = messages.map(|(path, cost)| {
             let by = owners.get(&**path).cloned().unwrap_or_else(|| UNKNOWN.into());
             let at = cost.at.map(|at| at.millis());
             let (tokens, usd) = (cost.tokens.new_tokens(), prices.cost(cost));
-            PricedMessage { task: task_of(&by, at), by, at, tokens, usd }
+            PricedMessage { task: task_of(&by, cost.at), by, at, tokens, usd }
         });
         Spending { messages: priced.collect(), unread: self.spent.unread }
     }

@@ -40,7 +40,7 @@ pub fn needs_spending(policy: &Policy, case: &Case<'_>) -> bool {
         }
 }
 
-/// Records what later counts need: the names of the agents that have transcripts, and the times of the tasks.
+/// Records what later counts need: the names of the agents that have transcripts, and the states of the tasks.
 pub fn observe(policy: &Policy, event: &Judged<'_>, team: &mut TeamState) {
     if !policy.budget.is_on() {
         return;
@@ -56,7 +56,7 @@ pub fn observe(policy: &Policy, event: &Judged<'_>, team: &mut TeamState) {
         }
     }
     if changes_tasks(policy, event) && team.unread == 0 {
-        team.note_task_times(event);
+        team.note_tasks(event);
     }
 }
 
@@ -146,7 +146,7 @@ impl Subject<'_> {
             (Subject::Agent(agent), NewWork::Task) => case.actor() == agent,
             (Subject::Agent(agent), NewWork::Wake(name)) => name == agent,
             (Subject::Task(task), NewWork::Agent(_) | NewWork::Task) => {
-                case.team.ledger.task_times.is_in_progress(task, case.actor())
+                case.team.ledger.live.tasks.get(task).is_some_and(|task| task.holder() == Some(case.actor()))
             }
             (Subject::Task(_), NewWork::Wake(_)) => false,
         }

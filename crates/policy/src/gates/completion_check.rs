@@ -27,19 +27,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Activity, Judged, MemberActivity, TeamState};
+    use crate::{Change, Judged, Sign, TeamState};
     use teamkeep_model::event::Actor;
     use teamkeep_model::payload::Payload;
     use teamkeep_model::time::Timestamp;
 
     /// Whether bob's task counts as completed, with a TaskUpdate in the ledger.
-    fn completes(activity: MemberActivity, names_agents: bool) -> bool {
+    fn completes(signs: &[Sign], names_agents: bool) -> bool {
         let fields = json!({"hook_event_name": "TaskCompleted", "task_id": "1", "teammate_name": "bob"});
         let payload = Payload::from_raw(&serde_json::value::to_raw_value(&fields).unwrap());
         let mut team = TeamState::default();
         team.ledger.names_agents = names_agents;
         team.ledger.pending_completions.insert("t".to_owned(), "1".to_owned());
-        team.ledger.members.insert("bob".to_owned(), activity);
+        team.ledger.members.entry("bob".to_owned()).or_default();
+        for sign in signs {
+            team.ledger.live.apply(Timestamp::default(), Change::sign("bob", *sign));
+        }
         let (actor, kind) = (Actor::unknown(), payload.kind());
         let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload, access: None };
         Case::new(event, &team).is_completion()
@@ -47,12 +50,10 @@ mod tests {
 
     #[test]
     fn a_turn_counts_as_ended_only_if_its_start_could_be_seen() {
-        let turn = |doing, turned| MemberActivity { doing, turned, ..MemberActivity::default() };
-        assert!(completes(turn(Activity::Here, false), false), "the client names no agents");
-        let working = turn(Activity::Works, true);
-        assert!(completes(working.clone(), false) && completes(working, true));
-        assert!(
-            !completes(turn(Activity::Idles, true), false) && !completes(turn(Activity::Here, false), true)
-        );
+        let [joined, working, idle]: [&[Sign]; 3] =
+            [&[Sign::Joins], &[Sign::StartsTurn], &[Sign::StartsTurn, Sign::EndsTurn]];
+        assert!(completes(joined, false) && completes(&[], false), "the client names no agents");
+        assert!(completes(working, false) && completes(working, true));
+        assert!(!completes(idle, false) && !completes(joined, true));
     }
 }

@@ -94,9 +94,7 @@ fn is_child(case: &Case<'_>, name: &str) -> bool {
     let other = |text: Option<&str>| text.is_some_and(|text| !text.is_empty() && text != name);
     let by_agent =
         |id| other(payload.text("agent_type")) || other(ledger.handles.get(id).map(String::as_str));
-    payload.agent_id().is_some_and(by_agent)
-        || other(case.event.actor.name.as_deref())
-        || ledger.of(name).works()
+    payload.agent_id().is_some_and(by_agent) || other(case.event.actor.name.as_deref()) || ledger.works(name)
 }
 
 /// Starts a reason. The user reads a warning and needs the teammate's name; a blocked teammate reads the second text.

@@ -98,8 +98,7 @@ impl<'c, 'a> Workers<'c, 'a> {
             Some(LEAD) => other_runs || self.will_answer(LEAD),
             Some(owner) => {
                 let is_teammate = case.is_teammate(owner)
-                    || ledger.departed.contains(owner)
-                    || ledger.of(owner).turned
+                    || ledger.live.member(owner).is_some()
                     || ledger.handles.values().any(|name| name == owner);
                 !is_teammate || self.is_working(owner) || self.will_answer(owner)
             }
@@ -119,7 +118,7 @@ impl<'c, 'a> Workers<'c, 'a> {
     fn is_working(&self, name: &str) -> bool {
         let team = self.case.team;
         let activity = team.ledger.of(name);
-        activity.works()
+        team.ledger.works(name)
             || activity.stopping
             || team.waiting(name) > 0
             || activity
@@ -140,11 +139,11 @@ impl<'c, 'a> Workers<'c, 'a> {
     /// Whether Claude Code lists this teammate as running. Without a list: whether it ever was in a turn or has an
     /// instruction.
     fn runs(&self, name: &str, activity: &MemberActivity) -> bool {
+        let ledger = &self.case.team.ledger;
         let Some(listed) = &self.listed else {
-            return activity.turned || activity.last_instruction().is_some();
+            return ledger.has_worked(name) || activity.last_instruction().is_some();
         };
-        let has_left = self.case.team.ledger.departed.contains(name);
-        listed.unknown || (listed.teammates.contains(name) && !has_left)
+        listed.unknown || (listed.teammates.contains(name) && !ledger.has_left(name))
     }
 }
 

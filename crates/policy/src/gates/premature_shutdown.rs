@@ -132,7 +132,7 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         if let Some((name, (mode, work))) = self.named.and_then(|name| Some((name, self.unfinished(name)?))) {
             return Some(self.finding_for(mode, name, &work));
         }
-        let there = self.names.iter().filter(|name| !self.case.team.ledger.departed.contains(**name));
+        let there = self.names.iter().filter(|name| !self.case.team.ledger.has_left(name));
         let open: Vec<_> = there.filter_map(|name| Some((*name, self.unfinished(name)?))).collect();
         let all_block =
             open.len() == self.names.len() && open.iter().all(|(_, (mode, _))| *mode == Mode::Block);
@@ -182,7 +182,7 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         if self.act == Act::Approve {
             return None;
         }
-        if settings.open_turn && activity.works() {
+        if settings.open_turn && team.ledger.works(name) {
             return Some((settings.mode, OpenWork::Turn));
         }
         if !team.tasks.is_empty() || team.ledger.tasked || settings.without_tasks == Mode::Off {
@@ -308,7 +308,7 @@ fn workers<'a>(case: &Case<'a>) -> Vec<&'a str> {
     let mut known: HashSet<&str> = names.iter().copied().collect();
     let unfinished = case.team.tasks.values().filter(|task| !task.is_done());
     let owners = unfinished.filter_map(|task| case.owner(task));
-    names.extend(owners.filter(|owner| known.insert(owner) && !case.team.ledger.departed.contains(*owner)));
+    names.extend(owners.filter(|owner| known.insert(owner) && !case.team.ledger.has_left(owner)));
     names
 }
 

@@ -101,7 +101,7 @@ fn a_spawn_is_an_instruction_and_its_first_turn_may_start_before_it_returns() {
     let input = json!({"name": "bob", "description": "Review it"});
     let role = Actor { name: Some("bob".to_owned()), id: None, kind: ActorKind::Subagent };
     scene.happens(&role, &json!({"hook_event_name": "SubagentStart"}));
-    assert!(!bob(&scene).works(), "a plain subagent of that role is not bob");
+    assert!(!scene.team.ledger.works("bob"), "a plain subagent of that role is not bob");
     scene.happens(&lead(), &used(before("Agent", input.clone()), "s"));
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
     scene.says(&mate("bob"), "team-lead", "Done.");
@@ -109,7 +109,7 @@ fn a_spawn_is_an_instruction_and_its_first_turn_may_start_before_it_returns() {
     spawned["tool_response"] = json!({"status": "teammate_spawned", "name": "bob", "agent_id": "abob-1"});
     scene.happens(&lead(), &spawned);
     assert!(
-        bob(&scene).works()
+        scene.team.ledger.works("bob")
             && bob(&scene).last_instruction().is_some()
             && !bob(&scene).has_unreported_work(false)
     );
@@ -199,14 +199,17 @@ fn a_turn_that_failed_has_ended_and_its_calls_did_not_return() {
     let failed = json!({"hook_event_name": "StopFailure", "error": "rate_limit"});
     for other in [lead(), Actor { kind: ActorKind::Helper, ..Actor::unknown() }] {
         scene.happens(&other, &failed);
-        assert!(bob(&scene).works(), "{other:?}");
+        assert!(scene.team.ledger.works("bob"), "{other:?}");
     }
     scene.happens(&mate("bob"), &failed);
     let ledger = &scene.team.ledger;
     assert!(ledger.pending.is_empty() && ledger.pending_completions.is_empty());
-    assert!(!bob(&scene).works() && bob(&scene).idle.is_some(), "no other hook reports that it is idle");
+    assert!(
+        !scene.team.ledger.works("bob") && bob(&scene).idle.is_some(),
+        "no other hook reports that it is idle"
+    );
     scene.happens(&mate("bob"), &json!({"hook_event_name": "SubagentStart"}));
-    assert!(bob(&scene).works() && bob(&scene).idle.is_none());
+    assert!(scene.team.ledger.works("bob") && bob(&scene).idle.is_none());
 }
 
 #[test]

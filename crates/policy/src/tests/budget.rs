@@ -30,7 +30,8 @@ fn scene(limits: &[Limit]) -> Scene {
 /// A message of the model at that second.
 fn spends(scene: &mut Scene, name: &str, tokens: u64, usd: Option<f64>, second: i64) {
     let at = Some(second * 1_000);
-    let task = scene.team.ledger.task_times.task_of(name, second * 1_000).map(Into::into);
+    let moment = Timestamp::from_millis(second * 1_000).unwrap();
+    let task = scene.team.ledger.live.held_at(name, moment).last().map(|(id, ..)| id.into());
     let message = PricedMessage { by: name.into(), task, at, tokens, usd };
     scene.team.spending.messages.push(message);
 }
@@ -200,14 +201,14 @@ fn the_limit_of_a_task_counts_its_owner_meanwhile_and_concerns_what_the_owner_st
 }
 
 #[test]
-fn without_a_limit_per_task_no_times_are_stored() {
+fn without_a_limit_per_task_no_tasks_are_stored() {
     let mut scene = scene(&[limit(LimitScope::Run, 100, 0)]);
     let started = after("TaskUpdate", json!({"taskId": "1", "status": "in_progress"}));
     scene.happens(&mate("alice"), &started);
-    assert!(scene.team.ledger.task_times.is_empty());
+    assert!(scene.team.ledger.live.tasks.is_empty());
     scene.policy.budget.limit[0].per = LimitScope::Task;
     scene.happens(&mate("alice"), &started);
-    assert!(!scene.team.ledger.task_times.is_empty());
+    assert!(!scene.team.ledger.live.tasks.is_empty());
     scene.policy.budget.mode = Mode::Off;
     scene.happens(&Actor::teammate("dora", Some("a1")), &started);
     assert!(scene.team.ledger.agent_names.is_empty());

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::scene::decide;
 use super::scene::{Scene, after, approve, ask, before, lead, mate, payload};
-use crate::{Decision, Finding, Guard, Judged, Judgement, Verdict};
+use crate::{Change, Decision, Finding, Guard, Judged, Judgement, Sign, Verdict};
 use teamkeep_config::Mode;
 use teamkeep_model::event::{Actor, ActorKind};
 use teamkeep_model::time::Timestamp;
@@ -231,6 +231,6 @@ fn a_teammate_that_left_is_unknown_whatever_it_owns_and_however_it_is_written() 
     // Without a roster, the owner of a task counts as a member until it left.
     scene.team.members.clear();
     assert_eq!(asked(&mut scene, "bob"), [("shutdown-of-busy-teammate", BLOCK)]);
-    scene.team.ledger.departed.insert("bob".to_owned());
+    scene.team.ledger.live.apply(Timestamp::default(), Change::sign("bob", Sign::Leaves));
     assert!(asked(&mut scene, "bob").is_empty());
 }

@@ -122,5 +122,5 @@ fn a_message_to_another_spelling_reaches_the_member() {
     scene.happens(&lead(), &after("SendMessage", ask("my.agent")));
     assert!(scene.team.ledger.of("my-agent").stopping);
     scene.happens(&lead(), &after("TaskStop", json!({"task_id": "My Agent"})));
-    assert!(scene.team.ledger.departed.contains("my-agent"));
+    assert!(scene.team.ledger.has_left("my-agent"));
 }

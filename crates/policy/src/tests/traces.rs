@@ -107,7 +107,7 @@ fn turns_are_over_when_a_teammate_goes_idle() {
         play(name, &Policy::default(), |facts| {
             if facts.event.kind == Kind::TeammateIdle {
                 let teammate = facts.event.payload.text("teammate_name").unwrap();
-                assert!(!facts.team.ledger.of(teammate).works(), "{name} {} {teammate}", facts.event.at);
+                assert!(!facts.team.ledger.works(teammate), "{name} {} {teammate}", facts.event.at);
                 idles += 1;
             }
         });
