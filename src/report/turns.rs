@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::input::ReportInput;
 use crate::timeline::{AgentSign, DeliveredMessage, Kind};
+use teamkeep_model::event::AgentRef;
 use teamkeep_model::payload::Kind as Event;
 use teamkeep_model::team::Notice;
 use teamkeep_model::time::Timestamp;
@@ -43,26 +44,23 @@ enum Step<'a> {
     Left,
 }
 
-/// The agent's name, and for plain subagents, and under a name of several agents at once, the id.
-type Who<'a> = (&'a str, Option<&'a str>);
-
 /// The turns of all agents, by start. A turn whose start no hook reports (the lead's, when a message triggers it)
 /// starts with the first sign after the previous turn.
 pub fn turns(case: &ReportInput<'_>) -> Vec<Turn> {
     let steps = steps(case).into_iter();
-    let mut turns: Vec<Turn> = steps.flat_map(|((agent, _), steps)| of_one(agent, &steps)).collect();
+    let mut turns: Vec<Turn> = steps.flat_map(|(agent, steps)| of_one(agent.name, &steps)).collect();
     turns.sort_by_key(|turn| turn.from.or(turn.to));
     turns
 }
 
 type TimedStep<'a> = (Timestamp, Step<'a>);
 
-fn steps<'a>(case: &ReportInput<'a>) -> BTreeMap<Who<'a>, Vec<TimedStep<'a>>> {
-    let mut steps: BTreeMap<Who<'_>, Vec<TimedStep<'_>>> = BTreeMap::new();
+fn steps<'a>(case: &ReportInput<'a>) -> BTreeMap<AgentRef<'a>, Vec<TimedStep<'a>>> {
+    let mut steps: BTreeMap<AgentRef<'_>, Vec<TimedStep<'_>>> = BTreeMap::new();
     let mut departures = Vec::new();
     for entry in case.entries {
         let instance = entry.agent().map(String::as_str);
-        for AgentSign { agent, id, sign, .. } in entry.signs() {
+        for AgentSign { agent, sign, .. } in entry.signs() {
             let step = match sign {
                 Sign::StartsTurn => Step::Started(instance),
                 Sign::FailsTurn => Step::Ended(Some(Ending::Failed), instance),
@@ -71,24 +69,21 @@ fn steps<'a>(case: &ReportInput<'a>) -> BTreeMap<Who<'a>, Vec<TimedStep<'a>>> {
                 }
                 Sign::EndsTurn => Step::Ended(None, instance),
                 Sign::Leaves | Sign::EndsSession => {
-                    departures.push((entry.at, agent, id));
+                    departures.push((entry.at, agent));
                     continue;
                 }
                 _ => continue,
             };
-            steps.entry((agent, id)).or_default().push((entry.at, step));
+            steps.entry(agent).or_default().push((entry.at, step));
         }
     }
-    for ((name, id), own) in &mut steps {
-        let is_it = |agent: &str, left: Option<&str>| {
-            agent == *name && (left.is_none() || id.is_none() || left == *id)
-        };
-        let left = departures.iter().filter(|(_, agent, id)| is_it(agent, *id));
-        own.extend(left.map(|(at, ..)| (*at, Step::Left)));
+    for (agent, own) in &mut steps {
+        let left = departures.iter().filter(|(_, left)| left.is(*agent));
+        own.extend(left.map(|(at, _)| (*at, Step::Left)));
     }
     let mut add = |name: &'a str, id: Option<&'a str>, at: Option<Timestamp>, step: Step<'a>| {
-        let who = (name, id.filter(|_| case.data.shared_names.contains(name)));
-        if let (Some(at), Some(own)) = (at, steps.get_mut(&who)) {
+        let id = id.filter(|_| case.data.shared_names.contains(name));
+        if let (Some(at), Some(own)) = (at, steps.get_mut(&AgentRef { name, id })) {
             own.push((at, step));
         }
     };

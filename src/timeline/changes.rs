@@ -2,6 +2,7 @@
 
 use super::entry::{Entry, EntryKind, MessageEvent, TurnEntry, TurnEvent};
 use teamkeep_model::TaskStatus;
+use teamkeep_model::event::AgentRef;
 use teamkeep_policy::{Change, LiveState, Sign, TaskEvent};
 
 /// The actors that are not agents, unless one with that name joined the team.
@@ -17,9 +18,7 @@ pub fn state_after(entries: &[Entry]) -> LiveState {
 /// A sign of an agent's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AgentSign<'a> {
-    pub agent: &'a str,
-    /// Its id, if several agents can have that name.
-    pub id: Option<&'a str>,
+    pub agent: AgentRef<'a>,
     pub sign: Sign,
     /// Whether another agent of that name still works, so that it is not a sign of the name.
     pub beside_another: bool,
@@ -46,6 +45,7 @@ impl Entry {
             team.apply(self.at, Change::Plan { agent, is_open });
         }
         for AgentSign { agent, sign, .. } in self.signs().filter(|sign| !sign.beside_another) {
+            let agent = agent.name;
             let is_agent =
                 !NOT_AGENTS.contains(&agent) || sign == Sign::Joins || team.member(agent).is_some();
             let why = self.turn().and_then(TurnEntry::why);
@@ -58,21 +58,19 @@ impl Entry {
     /// The signs that the entry is of agents: of its actor, and of the agent that the actor stopped.
     pub fn signs(&self) -> impl Iterator<Item = AgentSign<'_>> {
         let turn = self.turn();
+        let id =
+            turn.filter(|turn| turn.by_subagent || turn.shares_name).and_then(|turn| turn.agent.as_deref());
         let is_end = turn.is_some_and(|turn| {
             matches!(turn.event, TurnEvent::Ended | TurnEvent::Failed | TurnEvent::Interrupted)
         });
         let own = |sign| AgentSign {
-            agent: &self.actor,
-            id: turn
-                .filter(|turn| turn.by_subagent || turn.shares_name)
-                .and_then(|turn| turn.agent.as_deref()),
+            agent: AgentRef { name: &self.actor, id },
             sign,
             beside_another: sign != Sign::StartsTurn && turn.is_some_and(|turn| turn.beside_another),
         };
         let stopped = match &self.kind {
             EntryKind::AgentStopped(stop) => Some(AgentSign {
-                agent: &stop.name,
-                id: stop.agent.as_deref(),
+                agent: AgentRef { name: &stop.name, id: stop.agent.as_deref() },
                 sign: Sign::Leaves,
                 beside_another: stop.beside_another,
             }),

@@ -66,6 +66,24 @@ impl Actor {
     }
 }
 
+/// An agent, for comparisons. A name is a label that several agents can have: subagents of one role, and teammates that are
+/// spawned twice. Before 2.1.178, a teammate has another id in each turn, so it has an id here only if its name is shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct AgentRef<'a> {
+    pub name: &'a str,
+    pub id: Option<&'a str>,
+}
+
+impl AgentRef<'_> {
+    /// Whether both are one agent: by their ids if both have one, else by their names.
+    pub fn is(self, other: AgentRef<'_>) -> bool {
+        match (self.id, other.id) {
+            (Some(id), Some(other)) => id == other,
+            _ => self.name == other.name,
+        }
+    }
+}
+
 /// One hook call to be written. The order of the fields is the order in the line; `payload` is last. The log adds
 /// `chain` after it.
 #[derive(Debug, Serialize)]

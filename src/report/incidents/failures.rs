@@ -68,13 +68,13 @@ pub fn halts<'a>(scene: &Scene<'a>, event: TurnEvent) -> Vec<Halt<'a>> {
             continue;
         }
         for AgentSign { agent, sign, .. } in entry.signs().filter(|sign| !sign.beside_another) {
-            let Some(place) = open.get(agent).copied() else { continue };
+            let Some(place) = open.get(agent.name).copied() else { continue };
             if Activity::after(Some(halted), sign) != Some(halted) {
                 found[place].next = found[place].next.or(Some(entry));
             }
             // A turn that the agent ended is the proof that it works.
             if matches!(sign, Sign::EndsTurn | Sign::Leaves | Sign::EndsSession) {
-                open.remove(agent);
+                open.remove(agent.name);
             }
         }
     }
@@ -101,7 +101,7 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
         let why = end.turn().and_then(TurnEntry::why).unwrap_or_default();
         draft.step(end, format!("the turn of {name} failed: {why}"));
     }
-    let next = halt.next.and_then(|entry| entry.signs().find(|sign| sign.agent == name));
+    let next = halt.next.and_then(|entry| entry.signs().find(|sign| sign.agent.name == name));
     let next = next.map(|next| next.sign);
     let works_again =
         next.is_some_and(|sign| !matches!(sign, Sign::Leaves | Sign::EndsSession | Sign::FailsTurn));
