@@ -9,6 +9,6 @@ mod snapshot_cursor;
 mod test;
 
 pub use compare::{Difference, Expectation, Unmet, Verdicts, check, compare, expectations, unexpected};
-pub use record::{Record, RecordedSpending, records};
+pub use record::{Record, records};
 pub use snapshot_cursor::SnapshotCursor;
 pub use test::{Counts, Found, before, judged, test};

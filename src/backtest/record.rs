@@ -1,8 +1,7 @@
 //! The recorded data of one run that a policy needs.
 
 use std::collections::HashMap;
-use std::io::{self, Read};
-use std::path::Path;
+use std::io;
 
 use teamkeep_config::{Gate, Mode, Policy, Price};
 use teamkeep_history::{Range, ReadErrors, Reader};
@@ -10,12 +9,9 @@ use teamkeep_hook::attribution::version_in;
 use teamkeep_hook::enforcement::RunSpending;
 use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::Recorded;
-use teamkeep_model::time::Timestamp;
-use teamkeep_policy::spending::Spending;
-use teamkeep_policy::{Decision, Finding, RecordedVerdict, TeamState, Verdict, failure};
+use teamkeep_policy::{Decision, Finding, RecordedVerdict, Verdict, failure};
 use teamkeep_store::archive::{Archive, Journal, RunRecord};
 use teamkeep_store::log::Logs;
-use teamkeep_system::fs;
 
 #[derive(Debug, Default)]
 pub struct Record {
@@ -30,25 +26,7 @@ pub struct Record {
     /// Whether Claude Code delivers the final text of a teammate's turn to the lead.
     pub delivers_answers: bool,
     /// The spending of its agents, if a policy needs it.
-    pub spending: Option<RecordedSpending>,
-}
-
-/// The messages of the model with the prices of this time.
-#[derive(Debug)]
-pub struct RecordedSpending {
-    spent: RunSpending,
-    prices: Vec<Price>,
-}
-
-impl RecordedSpending {
-    pub fn read(archive: &Archive, run: &str, prices: &[Price]) -> Option<RecordedSpending> {
-        Some(RecordedSpending { spent: RunSpending::read(archive, run)?, prices: prices.to_vec() })
-    }
-
-    /// The spending until a moment.
-    pub fn at(&self, team: &TeamState, at: Timestamp) -> Spending {
-        self.spent.priced(&self.prices, team, Some(at))
-    }
+    pub spending: Option<RunSpending>,
 }
 
 /// Reads the logs of the wanted runs, or all, and returns the data of each, ordered by first event. An event outside a run belongs
@@ -122,7 +100,7 @@ impl Record {
     /// Reads the spending of the agents, if one of the policies needs it.
     pub fn read_spending(&mut self, archive: &Archive, policies: &[&Policy], prices: &[Price]) {
         if policies.iter().any(|policy| policy.budget.is_on()) {
-            self.spending = RecordedSpending::read(archive, &self.run, prices);
+            self.spending = RunSpending::read(archive, &self.run, prices);
         }
     }
 
@@ -152,15 +130,11 @@ impl Record {
 
 /// The version of Claude Code at the start of a run.
 fn client_version(archive: &Archive, run: &RunRecord) -> Option<String> {
-    archive.longest_transcripts(run).iter().filter(|(path, _)| path.ends_with(".jsonl")).find_map(
-        |(path, stored)| {
-            let file: Box<dyn Read> = match stored {
-                Some(stored) => Box::new(archive.open_content(&run.run, &stored.object).ok()?),
-                None => Box::new(fs::open_regular(Path::new(path)).ok()?),
-            };
-            version_in(file)
-        },
-    )
+    archive
+        .longest_transcripts(run)
+        .iter()
+        .filter(|(path, _)| path.ends_with(".jsonl"))
+        .find_map(|(path, stored)| version_in(archive.open_transcript(&run.run, path, stored.as_ref()).ok()?))
 }
 
 /// The run or, outside a run, the session under which an event is counted, as at the hook call. The timeline instead

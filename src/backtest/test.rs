@@ -73,7 +73,8 @@ pub fn before(
             replay.files.open();
         }
         let team = &mut replay.files.team;
-        team.spending = record.spending.as_ref().map(|spent| spent.at(team, event.at)).unwrap_or_default();
+        team.spending =
+            record.spending.as_ref().map(|spent| spent.priced(team, Some(event.at))).unwrap_or_default();
     }
     (replay.files.team, replay.guard)
 }
@@ -114,7 +115,7 @@ impl<'a> Replay<'a> {
         let team = &mut self.files.team;
         team.spending = match &self.record.spending {
             Some(spending) if budget::needs_spending(self.policy, &Case::new(event, team)) => {
-                spending.at(team, event.at)
+                spending.priced(team, Some(event.at))
             }
             _ => Spending::default(),
         };

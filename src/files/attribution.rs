@@ -141,8 +141,8 @@ impl<'a> Models<'a> {
     fn of(data: &'a RunData) -> Models<'a> {
         let mut models: BTreeMap<&str, Vec<(Option<Timestamp>, &str)>> = BTreeMap::new();
         for cost in data.transcripts.costs.values() {
-            let model = cost.message.model.as_deref().map(|model| (cost.message.at, model));
-            models.entry(&cost.transcript.agent).or_default().extend(model);
+            let model = (cost.message.at, cost.message.model.as_str());
+            models.entry(&cost.transcript.agent).or_default().push(model);
         }
         models.values_mut().for_each(|models| models.sort_unstable());
         Models(models)

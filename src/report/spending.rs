@@ -12,7 +12,7 @@ use crate::timeline::{RunData, Timeline};
 use teamkeep_config::Price;
 use teamkeep_model::team::Tokens;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::spending::PriceList;
+use teamkeep_policy::spending::{PriceList, Total};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TokenUsage {
@@ -73,28 +73,8 @@ struct Spent<'a> {
     usd: Option<f64>,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    messages: usize,
-    tokens: Tokens,
-    /// `None` if a message has no price.
-    usd: Option<f64>,
-}
-
-impl Sum {
-    /// The sum of messages, each with its tokens and its price.
-    fn of(messages: impl Iterator<Item = (Tokens, Option<f64>)>) -> Sum {
-        messages.fold(Sum { usd: Some(0.0), ..Sum::default() }, |mut sum, (tokens, usd)| {
-            sum.messages += 1;
-            sum.tokens += tokens;
-            sum.usd = sum.usd.zip(usd).map(|(sum, one)| sum + one);
-            sum
-        })
-    }
-
-    fn of_spent<'a>(messages: impl Iterator<Item = &'a Spent<'a>>) -> Sum {
-        Sum::of(messages.map(|one| (one.tokens, one.usd)))
-    }
+fn total<'a>(messages: impl Iterator<Item = &'a Spent<'a>>) -> Total {
+    Total::of(messages.map(|one| (one.tokens, one.usd)))
 }
 
 impl<'a> Spending<'a> {
@@ -104,7 +84,7 @@ impl<'a> Spending<'a> {
         let messages = costs.map(|cost| Spent {
             agent: &cost.transcript.by,
             id: &cost.transcript.agent,
-            model: cost.message.model.as_deref().unwrap_or("unknown"),
+            model: &cost.message.model,
             at: case.to_local(cost.message.at).map(|at| at.millis()),
             tokens: cost.message.tokens,
             usd: prices.cost(&cost.message),
@@ -140,8 +120,8 @@ impl<'a> Spending<'a> {
         own().next()?;
         let times = Vec::from_iter(times);
         let is_within = |at: i64| times.iter().any(|(from, to)| (*from..=*to).contains(&at));
-        let sum = Sum::of_spent(own().filter(|one| one.at.is_some_and(is_within)));
-        Some((sum.tokens.new_tokens(), sum.usd))
+        let total = total(own().filter(|one| one.at.is_some_and(is_within)));
+        Some((total.tokens.new_tokens(), total.cost()))
     }
 
     pub fn usage(&self, case: &ReportInput<'_>, tasks: &[TaskHistory]) -> TokenUsage {
@@ -150,7 +130,7 @@ impl<'a> Spending<'a> {
         let mut agents: Vec<ModelUsage> = names.iter().map(|name| self.of_agent(name)).collect();
         agents.sort_by_key(|spent| std::cmp::Reverse(spent.tokens.input.saturating_add(spent.tokens.output)));
         let known = || self.messages.iter().filter(|one| names.contains(one.agent));
-        let total = Sum::of_spent(known());
+        let total = total(known());
         let unpriced: BTreeSet<&str> = known().filter(|one| one.usd.is_none()).map(|one| one.model).collect();
         let is_known = !agents.is_empty();
         let all = [case.lead].into_iter().chain(case.teammates());
@@ -159,7 +139,7 @@ impl<'a> Spending<'a> {
             agents,
             unknown: all.filter(|name| !case.has_transcript(name)).map(str::to_owned).collect(),
             total: is_known.then_some(total.tokens),
-            cost: total.usd.filter(|_| total.messages > 0),
+            cost: total.cost().filter(|_| total.messages > 0),
             unpriced: unpriced.into_iter().map(str::to_owned).collect(),
             tasks,
             no_task,
@@ -169,10 +149,10 @@ impl<'a> Spending<'a> {
     fn of_agent(&self, name: &str) -> ModelUsage {
         let own = || self.messages.iter().filter(|one| one.agent == name);
         let models: BTreeSet<&str> = own().map(|one| one.model).collect();
-        let Sum { messages, tokens, usd } = Sum::of_spent(own());
+        let total = total(own());
         let models = models.into_iter().map(str::to_owned).collect();
-        let cost = usd.filter(|_| messages > 0);
-        ModelUsage { agent: name.to_owned(), messages, models, tokens, cost }
+        let cost = total.cost().filter(|_| total.messages > 0);
+        ModelUsage { agent: name.to_owned(), messages: total.messages, models, tokens: total.tokens, cost }
     }
 
     /// A message belongs to the task that its agent had in progress then; of several, to the one begun last.
@@ -208,11 +188,13 @@ impl<'a> Spending<'a> {
         }
         let with_messages = tasks.iter().filter_map(|task| Some((task, by_task.get(task.id.as_str())?)));
         let usage = with_messages.map(|(task, messages)| {
-            let Sum { messages, tokens, usd } = Sum::of_spent(messages.iter().copied());
-            TaskUsage { task: task.id.clone(), messages, tokens, cost: usd }
+            let total = total(messages.iter().copied());
+            let (messages, tokens, cost) = (total.messages, total.tokens, total.cost());
+            TaskUsage { task: task.id.clone(), messages, tokens, cost }
         });
-        let Sum { messages, tokens, usd } = Sum::of_spent(rest.into_iter());
-        (usage.collect(), (messages > 0).then_some(RestUsage { messages, tokens, cost: usd }))
+        let rest = total(rest.into_iter());
+        let no_task = RestUsage { messages: rest.messages, tokens: rest.tokens, cost: rest.cost() };
+        (usage.collect(), (rest.messages > 0).then_some(no_task))
     }
 }
 
@@ -237,11 +219,10 @@ impl BurnRate {
         let mut recent = costs.filter(|cost| sent_at(cost.message.at).is_some_and(is_recent)).peekable();
         recent.peek()?;
         let mut prices = PriceList::of(prices);
-        let Sum { tokens, usd, .. } =
-            Sum::of(recent.map(|cost| (cost.message.tokens, prices.cost(&cost.message))));
+        let total = Total::of(recent.map(|cost| (cost.message.tokens, prices.cost(&cost.message))));
         let an_hour = (60 / WINDOW) as u64;
-        let tokens = tokens.new_tokens().saturating_mul(an_hour);
-        Some(BurnRate { tokens, usd: usd.map(|usd| usd * an_hour as f64) })
+        let tokens = total.tokens.new_tokens().saturating_mul(an_hour);
+        Some(BurnRate { tokens, usd: total.cost().map(|usd| usd * an_hour as f64) })
     }
 }
 

@@ -9,9 +9,8 @@ use serde_json::Value;
 
 use super::transcript_owners::TranscriptOwners;
 use crate::transcript::{Delivered, FileChanges, Record, TranscriptItem, records};
-use teamkeep_model::team::Spent;
+use teamkeep_model::team::MessageUsage;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::spending::MessageCost;
 use teamkeep_store::archive::{Archive, Interval, RunRecord, TranscriptNote, agent_of};
 use teamkeep_system::error::Result;
 use teamkeep_system::fs;
@@ -114,12 +113,13 @@ impl Transcripts {
             }
             self.versions.extend(record.version.filter(|_| span.contains(record.timestamp)));
             if let Some(spent) = record.spent {
-                let Spent { tokens, terms, .. } = spent;
-                let cost = self.costs.entry(spent.message.clone()).or_insert_with(|| Cost {
-                    transcript: transcript.clone(),
-                    message: MessageCost::of(record.timestamp, spent),
-                });
-                cost.message.add(tokens, terms);
+                match self.costs.get_mut(&spent.id) {
+                    Some(cost) => cost.message.add(&spent),
+                    None => {
+                        let (id, transcript) = (spent.id.clone(), transcript.clone());
+                        self.costs.insert(id, Cost { transcript, message: spent });
+                    }
+                }
             }
             let of = record.items.iter().find_map(TranscriptItem::result_of).map(str::to_owned);
             for part in record.items {
@@ -191,7 +191,7 @@ impl ToolUse {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cost {
     pub transcript: Arc<Transcript>,
-    pub message: MessageCost,
+    pub message: MessageUsage,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

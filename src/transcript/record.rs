@@ -8,7 +8,7 @@ use super::file_changes::FileChanges;
 use super::teammate_message::{Delivered, delivered};
 use teamkeep_model::Tool;
 use teamkeep_model::json;
-use teamkeep_model::team::{Spent, text};
+use teamkeep_model::team::{MessageUsage, text};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::time::{self};
 
@@ -21,7 +21,7 @@ pub struct Record {
     pub version: Option<String>,
     pub items: Vec<TranscriptItem>,
     /// The token usage of the model's message, as known at that time.
-    pub spent: Option<Spent>,
+    pub spent: Option<MessageUsage>,
     /// The effects of the tool call whose result this is.
     pub changes: FileChanges,
 }
@@ -100,7 +100,7 @@ impl Record {
                 kind == Some("user")
             }
         });
-        let spent = Spent::read(value);
+        let spent = MessageUsage::read(value);
         (!items.is_empty() || spent.is_some()).then(|| Record {
             uuid: text(value, &["uuid"]),
             timestamp: text(value, &["timestamp"]).and_then(|text| time::parse(&text)),

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::PolicySource;
-use crate::backtest::{self, Record, RecordedSpending, SnapshotCursor};
+use crate::backtest::{self, Record, SnapshotCursor};
 use crate::commands::catalog::{self, catalog};
 use crate::context::Context;
 use teamkeep_config::Price;
 use teamkeep_history::{Range, Reader};
 use teamkeep_hook::attribution::{self, CallContext};
 use teamkeep_hook::enforcement::{
-    GateState, GateStateStore, OverrideFile, Overrides, SnapshotReader, run_of_session,
+    GateState, GateStateStore, OverrideFile, Overrides, RunSpending, SnapshotReader, run_of_session,
 };
 use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::{Actor, Recorded, SafeName};
@@ -91,8 +91,8 @@ impl ExplainInput {
     /// Adds the spending of the run until now.
     pub fn read_spending(&mut self, context: &Context) {
         let Some(run) = &self.run else { return };
-        let recorded = RecordedSpending::read(&catalog::archive(context), run, &context.config.report.price);
-        let spending = recorded.map(|recorded| recorded.at(&self.state, context.clock.now()));
+        let recorded = RunSpending::read(&catalog::archive(context), run, &context.config.report.price);
+        let spending = recorded.map(|recorded| recorded.priced(&self.state, Some(context.clock.now())));
         self.state.spending = spending.unwrap_or_default();
     }
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::time::UNIX_EPOCH;
 
 use serde_json::{Value, json};
-use teamkeep_model::team::{Spent, Terms, Tokens};
+use teamkeep_model::team::{MessageUsage, Terms, Tokens};
 use teamkeep_model::time;
-use teamkeep_policy::spending::{MessageCost, PriceList};
+use teamkeep_policy::spending::PriceList;
 
 use super::super::ledger::Usage;
 use super::super::play::Played;
@@ -76,12 +76,11 @@ fn own_count(scenario: &Scenario, played: &Played, record: &Record, sums: &Sums)
 }
 
 /// A message as a transcript has it.
-fn cost(usage: &Usage) -> MessageCost {
-    let line = json!({"message": {"id": usage.id, "model": usage.model, "usage": usage.tokens}});
-    let spent = Spent::read(&line);
-    let model = Some(usage.model.clone());
-    let none = MessageCost { at: None, model, tokens: Tokens::default(), terms: Terms::default() };
-    spent.map_or(none, |spent| MessageCost::of(None, spent))
+fn cost(usage: &Usage) -> MessageUsage {
+    let (id, model) = (usage.id.clone(), usage.model.clone());
+    let line = json!({"message": {"id": id, "model": model, "usage": usage.tokens, "content": []}});
+    let none = MessageUsage { id, at: None, model, tokens: Tokens::default(), terms: Terms::default() };
+    MessageUsage::read(&line).unwrap_or(none)
 }
 
 /// Of each warning, some request of the lead has all pieces.

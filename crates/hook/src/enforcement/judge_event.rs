@@ -102,7 +102,7 @@ impl PolicyRequest<'_> {
         let OpenGateState { gate_state: GateState { ledger, mut guard, .. }, damage, saver } = self.open();
         let files = self.event.access.map(|_| history.read()).unwrap_or_default();
         team.ledger = Ledger { files: files.clone(), ..ledger };
-        team.spending = spent.map(|spent| spent.priced(self.prices, &team, None)).unwrap_or_default();
+        team.spending = spent.map(|spent| spent.priced(&team, None)).unwrap_or_default();
 
         // The findings. For most tool calls, the team's files are read only if they matter for one.
         if index.is_none() && needs_tasks(self.policy, &Case::new(self.event, &team)) {
@@ -166,7 +166,7 @@ impl PolicyRequest<'_> {
     fn spending(&self, team: &TeamState) -> io::Result<Option<RunSpending>> {
         match self.run {
             Some(run) if budget::needs_spending(self.policy, &Case::new(self.event, team)) => {
-                RunSpending::update(self.archive, run)
+                RunSpending::update(self.archive, run, self.prices)
             }
             _ => Ok(None),
         }

@@ -2,30 +2,23 @@
 //! the position behind them, so a hook call reads only new lines.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::transcript_tail::{Position, Tail, TailLimits, read_tail, usages};
-use teamkeep_model::team::{Spent, Terms, Tokens};
+use teamkeep_model::team::MessageUsage;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::spending::MessageCost;
 use teamkeep_store::archive::{Archive, Interval, RunRecord, TranscriptNote, is_agent_transcript};
-use teamkeep_system::fs::{self, Appender, json_lines, write_atomic};
+use teamkeep_system::fs::{self, Appender, json_lines};
 
 /// Maximum number of bytes of transcripts that one hook call reads.
 const MAX_NEW_BYTES: u64 = 8 << 20;
-/// A larger file is not read: its messages are read from the transcripts again.
+/// A larger file is not read but made again from the transcripts.
 const MAX_BYTES: u64 = 64 << 20;
-/// The file is rewritten when it has this many lines for each transcript.
-const MAX_LINES_PER_TRANSCRIPT: usize = 256;
-/// A message's id or model longer than this is stored as its hash.
-const MAX_ID_BYTES: usize = 128;
 const MAX_NOTE_BYTES: u64 = 1 << 20;
-/// Maximum size of an archived transcript.
-const MAX_RECORDED_BYTES: u64 = 256 << 20;
 
 #[derive(Debug)]
 pub(crate) struct SpentLog(PathBuf);
@@ -35,7 +28,7 @@ pub(crate) struct SpentLog(PathBuf);
 pub(crate) struct SpentMessages {
     pub transcripts: BTreeMap<String, ReadTranscript>,
     /// Each message with its transcript.
-    pub messages: HashMap<String, (Arc<str>, MessageCost)>,
+    pub messages: HashMap<String, (Arc<str>, MessageUsage)>,
     /// The bytes of transcripts that are not read yet.
     pub unread: u64,
 }
@@ -56,25 +49,7 @@ struct Line {
     position: Position,
     #[serde(default, skip_serializing_if = "TranscriptNote::is_empty")]
     note: TranscriptNote,
-    spent: Vec<StoredMessage>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct StoredMessage {
-    id: String,
-    at: Option<Timestamp>,
-    model: Option<String>,
-    tokens: Tokens,
-    #[serde(default, skip_serializing_if = "is_default")]
-    terms: Terms,
-}
-
-fn bounded(text: String) -> String {
-    if text.len() > MAX_ID_BYTES { blake3::hash(text.as_bytes()).to_hex().to_string() } else { text }
-}
-
-fn is_default(terms: &Terms) -> bool {
-    *terms == Terms::default()
+    spent: Vec<MessageUsage>,
 }
 
 impl SpentLog {
@@ -90,7 +65,7 @@ impl SpentLog {
         transcripts: &[PathBuf],
         from: Option<Timestamp>,
     ) -> io::Result<SpentMessages> {
-        let (mut all, line_count) = self.read();
+        let mut all = self.read();
         let (mut left, span) = (MAX_NEW_BYTES, Interval { from, until: None });
         let mut lines = Vec::new();
         for path in transcripts {
@@ -109,53 +84,35 @@ impl SpentLog {
         let new = json_lines(&lines)?;
         lines.into_iter().for_each(|line| all.add(line));
         if !new.is_empty() {
-            match line_count > all.transcripts.len().saturating_mul(MAX_LINES_PER_TRANSCRIPT) {
-                true => write_atomic(&self.0, &json_lines(&all.lines())?)?,
-                false => drop(Appender::open(&self.0)?.append_line(&new)?),
-            }
+            Appender::open(&self.0)?.append_line(&new)?;
         }
         Ok(all)
     }
 
-    /// The stored messages, and the number of lines. Damaged lines are skipped: their transcript is read again. A file that cannot
-    /// be read is rewritten.
-    pub(super) fn read(&self) -> (SpentMessages, usize) {
+    /// The stored messages. Damaged lines are skipped: their transcript is read again. A file that cannot be read is removed.
+    fn read(&self) -> SpentMessages {
         let mut all = SpentMessages::default();
-        let bytes = match fs::read_regular(&self.0, MAX_BYTES) {
-            Ok((bytes, _)) => bytes,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return (all, 0),
-            Err(_) => return (all, usize::MAX),
+        let Ok((bytes, _)) = fs::read_regular(&self.0, MAX_BYTES) else {
+            let _ = std::fs::remove_file(&self.0);
+            return all;
         };
-        let mut count = 0;
-        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            count += 1;
-            if let Ok(line) = serde_json::from_slice::<Line>(line) {
-                all.add(line);
-            }
-        }
-        (all, count)
+        let lines = bytes.split(|byte| *byte == b'\n');
+        lines.filter_map(|line| serde_json::from_slice(line).ok()).for_each(|line| all.add(line));
+        all
     }
 }
 
 impl Line {
     fn of(path: &str, tail: Tail, note: TranscriptNote, span: &Interval) -> Line {
-        let mut costs: BTreeMap<String, MessageCost> = BTreeMap::new();
-        for (at, spent) in tail.spent {
-            if !span.contains(at) {
-                continue;
+        let mut messages: BTreeMap<String, MessageUsage> = BTreeMap::new();
+        for line in tail.spent.into_iter().filter(|line| span.contains(line.at)) {
+            match messages.get_mut(&line.id) {
+                Some(known) => known.add(&line),
+                None => drop(messages.insert(line.id.clone(), line)),
             }
-            let spent = Spent { model: spent.model.map(bounded), ..spent };
-            let (tokens, terms, id) = (spent.tokens, spent.terms, bounded(spent.message.clone()));
-            costs.entry(id).or_insert_with(|| MessageCost::of(at, spent)).add(tokens, terms);
         }
-        let spent = costs.into_iter().map(|(id, cost)| StoredMessage::of(id, cost)).collect();
+        let spent = messages.into_values().collect();
         Line { path: path.to_owned(), start: tail.start, position: tail.position, note, spent }
-    }
-}
-
-impl StoredMessage {
-    fn of(id: String, MessageCost { at, model, tokens, terms }: MessageCost) -> StoredMessage {
-        StoredMessage { id, at, model, tokens, terms }
     }
 }
 
@@ -164,16 +121,9 @@ impl SpentMessages {
     pub(crate) fn of_recorded(archive: &Archive, run: &RunRecord, span: &Interval) -> SpentMessages {
         let recorded = archive.longest_transcripts(run);
         let bytes = |path: &str| -> Option<Vec<u8>> {
-            let Some(kept) = recorded.get(path)? else {
-                return Some(fs::read_regular(Path::new(path), MAX_RECORDED_BYTES).ok()?.0);
-            };
             let mut bytes = Vec::new();
-            archive
-                .open_content(&run.run, &kept.object)
-                .ok()?
-                .take(MAX_RECORDED_BYTES)
-                .read_to_end(&mut bytes)
-                .ok()?;
+            let stored = recorded.get(path)?.as_ref();
+            archive.open_transcript(&run.run, path, stored).ok()?.read_to_end(&mut bytes).ok()?;
             Some(bytes)
         };
         let mut all = SpentMessages::default();
@@ -196,30 +146,12 @@ impl SpentMessages {
         if !line.note.is_empty() {
             transcript.note = line.note;
         }
-        for StoredMessage { id, at, model, tokens, terms } in line.spent {
-            match self.messages.get_mut(&id) {
-                Some((_, known)) => known.add(tokens, terms),
-                None => {
-                    self.messages.insert(id, (path.clone(), MessageCost { at, model, tokens, terms }));
-                }
+        for message in line.spent {
+            match self.messages.get_mut(&message.id) {
+                Some((_, known)) => known.add(&message),
+                None => drop(self.messages.insert(message.id.clone(), (path.clone(), message))),
             }
         }
-    }
-
-    /// One line for each transcript.
-    fn lines(&self) -> Vec<Line> {
-        let mut spent: BTreeMap<&str, Vec<StoredMessage>> = BTreeMap::new();
-        for (id, (path, cost)) in &self.messages {
-            spent.entry(path).or_default().push(StoredMessage::of(id.clone(), cost.clone()));
-        }
-        let line = |(path, read): (&String, &ReadTranscript)| Line {
-            path: path.clone(),
-            start: 0,
-            position: read.position.clone(),
-            note: read.note.clone(),
-            spent: spent.remove(path.as_str()).unwrap_or_default(),
-        };
-        self.transcripts.iter().map(line).collect()
     }
 }
 

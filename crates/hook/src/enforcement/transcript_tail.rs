@@ -6,8 +6,7 @@ use std::path::Path;
 use fs_err::File;
 use serde::{Deserialize, Serialize};
 
-use teamkeep_model::team::Spent;
-use teamkeep_model::time::Timestamp;
+use teamkeep_model::team::MessageUsage;
 use teamkeep_system::fs;
 
 /// How many bytes before a position are compared, to notice that the file was replaced.
@@ -29,7 +28,7 @@ pub(crate) struct Tail {
     /// The offset from which it was read.
     pub start: u64,
     pub position: Position,
-    pub spent: Vec<(Option<Timestamp>, Spent)>,
+    pub spent: Vec<MessageUsage>,
     /// Number of bytes that were read.
     pub read: u64,
     /// Number of bytes behind the position, except those of an incomplete line.
@@ -74,9 +73,9 @@ pub(crate) fn read_tail(path: &Path, from: &Position, limits: TailLimits) -> io:
 }
 
 /// The usage in each line that has one.
-pub(super) fn usages(lines: &[u8]) -> Vec<(Option<Timestamp>, Spent)> {
+pub(super) fn usages(lines: &[u8]) -> Vec<MessageUsage> {
     let lines = lines.split(|byte| *byte == b'\n').filter(|line| has_usage(line));
-    lines.filter_map(Spent::parse).collect()
+    lines.filter_map(MessageUsage::parse).collect()
 }
 
 /// Most lines have no usage.
@@ -102,7 +101,7 @@ mod tests {
     }
 
     fn ids(tail: &Tail) -> Vec<&str> {
-        tail.spent.iter().map(|(_, spent)| spent.message.as_str()).collect()
+        tail.spent.iter().map(|message| message.id.as_str()).collect()
     }
 
     const MOST: TailLimits = TailLimits { bytes: 1 << 20, line: 1 << 20 };

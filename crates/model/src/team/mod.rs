@@ -16,7 +16,7 @@ pub use config::{Member, Task, TeamConfig};
 pub use inbox::{Entry, IdleReason, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
 pub use team_file::{Facts, FileContent, Mail, PlanNotice, TeamFile, task_key};
-pub use token_usage::{Spent, Terms, Tokens};
+pub use token_usage::{MessageUsage, Terms, Tokens};
 
 /// The first of these keys that has a text.
 pub fn text(value: &Value, keys: &[&str]) -> Option<String> {

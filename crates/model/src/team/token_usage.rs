@@ -4,15 +4,17 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::text;
 use crate::time::{self, Timestamp};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spent {
-    /// The message's id. Each part of a message has its own line, with the usage of the message so far.
-    pub message: String,
-    pub model: Option<String>,
+/// One message of the model. It is on several lines of a transcript, and can be in several transcripts, but counts once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageUsage {
+    pub id: String,
+    /// The start, by Claude Code's clock.
+    pub at: Option<Timestamp>,
+    pub model: String,
     pub tokens: Tokens,
+    #[serde(default, skip_serializing_if = "Terms::is_default")]
     pub terms: Terms,
 }
 
@@ -58,31 +60,28 @@ pub struct Tokens {
     pub cache_write_1h: u64,
 }
 
-impl Spent {
-    /// Reads a line of a transcript; `None` if it has no usage. Messages that Claude Code writes for the model
-    /// (`<synthetic>`) have none.
-    pub fn read(line: &Value) -> Option<Spent> {
-        let message = line.get("message")?;
-        Spent::of(text(message, &["id"]), text(message, &["model"]), message.get("usage")?)
+impl MessageUsage {
+    /// Reads a line of a transcript that is parsed already; `None` if it has no usage. Messages that Claude Code writes for
+    /// the model (`<synthetic>`) have none.
+    pub fn read(line: &Value) -> Option<MessageUsage> {
+        MessageUsage::of(UsageLine::deserialize(line).ok()?)
     }
 
-    /// Reads a line with its time, without building its texts.
-    pub fn parse(line: &[u8]) -> Option<(Option<Timestamp>, Spent)> {
-        let line: UsageLine = serde_json::from_slice(line).ok()?;
-        let message = line.message?;
-        message.content?;
-        let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
-        let spent = Spent::of(text(&message.id), text(&message.model), &message.usage?)?;
-        Some((line.timestamp.as_str().and_then(time::parse), spent))
+    /// Reads a line of a transcript, without building its texts.
+    pub fn parse(line: &[u8]) -> Option<MessageUsage> {
+        MessageUsage::of(serde_json::from_slice(line).ok()?)
     }
 
-    fn of(message: Option<String>, model: Option<String>, usage: &Value) -> Option<Spent> {
-        let message = message?;
+    fn of(line: UsageLine) -> Option<MessageUsage> {
+        let UsageMessage { id, model, usage, content } = line.message?;
+        content?;
+        let usage = &usage?;
+        let text = |value: Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         let tokens = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
-        let model = model.filter(|model| !model.starts_with('<'));
-        model.is_some().then_some(Spent {
-            message,
-            model,
+        Some(MessageUsage {
+            id: text(id)?,
+            at: line.timestamp.as_str().and_then(time::parse),
+            model: text(model).filter(|model| !model.starts_with('<'))?,
             terms: Terms::read(usage),
             tokens: Tokens {
                 input: tokens("input_tokens"),
@@ -96,9 +95,19 @@ impl Spent {
             },
         })
     }
+
+    /// Adds another line of the message: each has the usage of the message so far.
+    pub fn add(&mut self, line: &MessageUsage) {
+        self.tokens = self.tokens.most(line.tokens);
+        self.terms = self.terms.most(line.terms);
+    }
 }
 
 impl Terms {
+    fn is_default(&self) -> bool {
+        *self == Terms::default()
+    }
+
     fn read(usage: &Value) -> Terms {
         let is = |key: &str, value: &str| usage.get(key).and_then(Value::as_str) == Some(value);
         Terms {
@@ -158,14 +167,17 @@ mod tests {
     #[test]
     fn the_token_usage_of_a_message_is_read_if_it_has_one() {
         let line = |model: &str| {
-            json!({"message": {"id": "m", "model": model,
+            json!({"message": {"id": "m", "model": model, "content": [],
             "usage": {"input_tokens": 3, "output_tokens": 2, "cache_read_input_tokens": 1, "x": "y"}}})
         };
-        let spent = Spent::read(&line("opus")).unwrap();
+        let spent = MessageUsage::read(&line("opus")).unwrap();
         assert_eq!(spent.tokens, Tokens { input: 3, output: 2, cache_read: 1, ..Tokens::default() });
         assert_eq!(spent.terms, Terms::default());
-        assert_eq!(Spent::read(&line("<synthetic>")), None);
-        assert_eq!(Spent::read(&json!({"message": {"id": "m", "model": "opus"}})), None);
+        assert_eq!(MessageUsage::read(&line("<synthetic>")), None);
+        assert_eq!(
+            MessageUsage::read(&json!({"message": {"id": "m", "model": "opus", "content": []}})),
+            None
+        );
         let mut sum = spent.tokens.most(Tokens { output: 9, ..Tokens::default() });
         sum += Tokens { output: u64::MAX, ..Tokens::default() };
         assert_eq!(sum, Tokens { input: 3, output: u64::MAX, cache_read: 1, ..Tokens::default() });
@@ -177,12 +189,13 @@ mod tests {
         let message =
             |content: Value| json!({"id": "m", "model": "opus", "usage": usage, "content": content});
         let line = json!({"timestamp": "2026-02-03T04:05:06.789Z", "message": message(json!([{"text": "\u{2028}"}]))});
-        let (at, spent) = Spent::parse(line.to_string().as_bytes()).unwrap();
-        assert_eq!((at.map(Timestamp::millis), Some(spent)), (Some(1_770_091_506_789), Spent::read(&line)));
+        let spent = MessageUsage::parse(line.to_string().as_bytes()).unwrap();
+        assert_eq!(spent.at.map(Timestamp::millis), Some(1_770_091_506_789));
+        assert_eq!(Some(spent), MessageUsage::read(&line));
         let cut = line.to_string().replace('\u{2028}', "\\ud83d");
-        assert!(Spent::parse(cut.as_bytes()).is_some(), "half of an emoji");
+        assert!(MessageUsage::parse(cut.as_bytes()).is_some(), "half of an emoji");
         let odd = json!({"timestamp": 7, "message": message(json!("text"))});
-        assert_eq!(Spent::parse(odd.to_string().as_bytes()).unwrap().0, None);
+        assert_eq!(MessageUsage::parse(odd.to_string().as_bytes()).unwrap().at, None);
         for other in [
             json!({"message": {"id": "m", "model": "opus", "usage": usage}}),
             json!({"message": {"id": 7, "model": "opus", "usage": usage, "content": []}}),
@@ -191,15 +204,19 @@ mod tests {
             json!({"message": "m"}),
             json!([1]),
         ] {
-            assert_eq!(Spent::parse(other.to_string().as_bytes()), None, "{other}");
+            assert_eq!(MessageUsage::parse(other.to_string().as_bytes()), None, "{other}");
         }
-        assert_eq!(Spent::parse(b"{\"message\":{\"id\":\"m"), None);
+        assert_eq!(MessageUsage::parse(b"{\"message\":{\"id\":\"m"), None);
     }
 
     #[test]
     fn fast_mode_region_and_web_searches_are_read_from_any_line_of_a_message() {
         let terms = |usage: Value| {
-            Spent::read(&json!({"message": {"id": "m", "model": "opus", "usage": usage}})).unwrap().terms
+            MessageUsage::read(
+                &json!({"message": {"id": "m", "model": "opus", "usage": usage, "content": []}}),
+            )
+            .unwrap()
+            .terms
         };
         let searches = terms(
             json!({"speed": "standard", "inference_geo": "", "server_tool_use": {"web_search_requests": 2}}),

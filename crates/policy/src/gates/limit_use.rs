@@ -140,7 +140,11 @@ impl<'a> LimitUse<'a> {
     }
 
     fn spent(&self, total: &Total) -> String {
-        if self.limit.tokens > 0 { grouped(total.tokens) } else { dollars(self.limit, total.usd) }
+        if self.limit.tokens > 0 {
+            grouped(total.tokens.new_tokens())
+        } else {
+            dollars(self.limit, total.usd)
+        }
     }
 }
 
@@ -148,7 +152,7 @@ impl<'a> LimitUse<'a> {
 fn used(limit: &Limit, total: &Total) -> f64 {
     match limit.tokens {
         0 => total.usd / (limit.usd.max(1) as f64 / 1e6),
-        tokens => total.tokens as f64 / f64::from(tokens),
+        tokens => total.tokens.new_tokens() as f64 / f64::from(tokens),
     }
 }
 

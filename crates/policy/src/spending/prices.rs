@@ -6,10 +6,9 @@
 
 use std::collections::HashMap;
 
-use super::MessageCost;
 use super::model_id::{Suffix, suffix_after};
 use teamkeep_config::{Price, pattern};
-use teamkeep_model::team::{Terms, Tokens};
+use teamkeep_model::team::{MessageUsage, Terms, Tokens};
 
 /// The date of the table.
 pub const AS_OF: &str = "2026-10-24";
@@ -102,8 +101,8 @@ impl<'a> PriceList<'a> {
 
     /// The price of one message of the model; `None` if its model has none. The first of the user's prices that matches the
     /// model counts, else the table.
-    pub fn cost(&mut self, message: &MessageCost) -> Option<f64> {
-        let model = message.model.as_deref()?;
+    pub fn cost(&mut self, message: &MessageUsage) -> Option<f64> {
+        let model = message.model.as_str();
         if !self.known.contains_key(model) {
             self.known.insert(model.to_owned(), ModelPrice::find(self.own, model));
         }
@@ -118,7 +117,7 @@ impl<'a> ModelPrice<'a> {
         own.or_else(|| listed().map(|(row, suffix)| ModelPrice::Listed(row, suffix)))
     }
 
-    fn price(self, message: &MessageCost) -> Option<f64> {
+    fn price(self, message: &MessageUsage) -> Option<f64> {
         let (row, suffix) = match self {
             ModelPrice::Own(own) => return Some(Rates::of(own).price(&message.tokens)),
             ModelPrice::Listed(row, suffix) => (row, suffix),
@@ -131,7 +130,7 @@ impl<'a> ModelPrice<'a> {
 }
 
 impl Row {
-    fn rates(&self, MessageCost { at, tokens, .. }: &MessageCost) -> Rates {
+    fn rates(&self, MessageUsage { at, tokens, .. }: &MessageUsage) -> Rates {
         let prompt = tokens.input.saturating_add(tokens.cache_read).saturating_add(tokens.cache_write);
         let long = self.long.filter(|(limit, _)| prompt > *limit);
         let rates = long.map_or(self.rates, |(_, rates)| rates);
@@ -170,11 +169,12 @@ mod tests {
     use super::*;
     use teamkeep_model::time;
 
-    fn message(model: &str, at: &str, tokens: Tokens) -> MessageCost {
-        MessageCost { at: time::parse(at), model: Some(model.to_owned()), tokens, terms: Terms::default() }
+    fn message(model: &str, at: &str, tokens: Tokens) -> MessageUsage {
+        let (id, model) = ("m".to_owned(), model.to_owned());
+        MessageUsage { id, at: time::parse(at), model, tokens, terms: Terms::default() }
     }
 
-    fn cost(own: &[Price], message: &MessageCost) -> Option<f64> {
+    fn cost(own: &[Price], message: &MessageUsage) -> Option<f64> {
         PriceList::of(own).cost(message)
     }
 
@@ -238,7 +238,7 @@ mod tests {
         let tokens =
             Tokens { input: 1_000, output: 500, cache_read: 300, cache_write: 200, cache_write_1h: 0 };
         let usd = |model, terms| {
-            let usd = cost(&[], &MessageCost { terms, ..message(model, NOW, tokens) });
+            let usd = cost(&[], &MessageUsage { terms, ..message(model, NOW, tokens) });
             usd.map(|usd| (usd * 1e7).round() / 1e7)
         };
         let (fast, us) =

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use teamkeep_model::team::Tokens;
 use teamkeep_model::time::Timestamp;
 
 const HOUR_MS: u64 = 3_600_000;
@@ -16,8 +17,7 @@ pub struct PricedMessage {
     pub task: Option<Arc<str>>,
     /// Milliseconds since 1970.
     pub at: Option<i64>,
-    /// Its tokens, without those read from the cache.
-    pub tokens: u64,
+    pub tokens: Tokens,
     /// US dollars; `None` if its model has no price.
     pub usd: Option<f64>,
 }
@@ -30,29 +30,47 @@ pub struct Spending {
     pub unread: u64,
 }
 
+/// A sum of messages.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Total {
-    pub tokens: u64,
+    pub messages: usize,
+    pub tokens: Tokens,
+    /// The cost of the messages that have a price, in US dollars.
     pub usd: f64,
     /// Number of messages whose model has no price.
     pub unpriced: usize,
 }
 
 impl Total {
-    fn add(&mut self, message: &PricedMessage) {
-        self.tokens = self.tokens.saturating_add(message.tokens);
-        match message.usd {
+    /// The sum of messages, each with its tokens and its price.
+    pub fn of(messages: impl IntoIterator<Item = (Tokens, Option<f64>)>) -> Total {
+        let mut total = Total::default();
+        messages.into_iter().for_each(|(tokens, usd)| total.add(tokens, usd));
+        total
+    }
+
+    fn add(&mut self, tokens: Tokens, usd: Option<f64>) {
+        self.messages += 1;
+        self.tokens += tokens;
+        match usd {
             Some(usd) => self.usd += usd,
             None => self.unpriced += 1,
         }
     }
 
-    pub fn plus(self, other: &Total) -> Total {
+    pub fn plus(mut self, other: &Total) -> Total {
+        self.tokens += other.tokens;
         Total {
-            tokens: self.tokens.saturating_add(other.tokens),
+            messages: self.messages + other.messages,
+            tokens: self.tokens,
             usd: self.usd + other.usd,
             unpriced: self.unpriced + other.unpriced,
         }
+    }
+
+    /// The cost in US dollars; `None` if a message has no price.
+    pub fn cost(&self) -> Option<f64> {
+        (self.unpriced == 0).then_some(self.usd)
     }
 }
 
@@ -74,7 +92,12 @@ impl Spending {
         let mut tasks: BTreeMap<&str, BTreeMap<&str, Total>> = BTreeMap::new();
         for message in &self.messages {
             if let Some(task) = &message.task {
-                tasks.entry(task).or_default().entry(&message.by).or_default().add(message);
+                tasks
+                    .entry(task)
+                    .or_default()
+                    .entry(&message.by)
+                    .or_default()
+                    .add(message.tokens, message.usd);
             }
         }
         tasks
@@ -88,6 +111,6 @@ impl Spending {
 
 fn totals<'a>(messages: impl Iterator<Item = &'a PricedMessage>) -> BTreeMap<&'a str, Total> {
     let mut totals: BTreeMap<&str, Total> = BTreeMap::new();
-    messages.for_each(|message| totals.entry(&message.by).or_default().add(message));
+    messages.for_each(|message| totals.entry(&message.by).or_default().add(message.tokens, message.usd));
     totals
 }

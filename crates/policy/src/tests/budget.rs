@@ -7,6 +7,7 @@ use crate::spending::PricedMessage;
 use crate::{Counting, Decision, Guard, gates};
 use teamkeep_config::{Limit, LimitScope, Mode};
 use teamkeep_model::event::Actor;
+use teamkeep_model::team::Tokens;
 use teamkeep_model::time::Timestamp;
 
 const USD: u64 = 1_000_000;
@@ -32,6 +33,7 @@ fn spends(scene: &mut Scene, name: &str, tokens: u64, usd: Option<f64>, second: 
     let at = Some(second * 1_000);
     let moment = Timestamp::from_millis(second * 1_000).unwrap();
     let task = scene.team.ledger.live.held_at(name, moment).last().map(|(id, ..)| id.into());
+    let tokens = Tokens { input: tokens, ..Tokens::default() };
     let message = PricedMessage { by: name.into(), task, at, tokens, usd };
     scene.team.spending.messages.push(message);
 }

@@ -13,6 +13,7 @@ use super::run::{RunRecord, SessionRole};
 use crate::packed::{packed, unpack};
 use teamkeep_model::json;
 use teamkeep_model::time::Timestamp;
+use teamkeep_system::error::Result;
 use teamkeep_system::fs::{self, Draft};
 
 /// An archived file: a transcript, or the `.meta.json` beside it.
@@ -262,6 +263,19 @@ impl Archive {
             }
         }
         longest
+    }
+
+    /// Opens one of [`Archive::longest_transcripts`].
+    pub fn open_transcript(
+        &self,
+        run: &str,
+        path: &str,
+        stored: Option<&StoredTranscript>,
+    ) -> Result<Box<dyn io::Read>> {
+        Ok(match stored {
+            Some(stored) => Box::new(self.open_content(run, &stored.object)?),
+            None => Box::new(fs::open_regular(Path::new(path))?),
+        })
     }
 
     /// The archived transcripts of a run; `None` if nothing was recorded. A list that cannot be read could name any
