@@ -1,7 +1,5 @@
 //! The loop guard counts refusals that the model could read: the calls of one message once, whoever makes them.
 
-use std::time::SystemTime;
-
 use serde_json::{Value, json};
 
 use super::gate_sandbox::{SESSION, TEAM, busy, pairs, verdicts};
@@ -83,23 +81,23 @@ fn sixteen_concurrent_requests_are_all_blocked() {
 }
 
 #[test]
-fn a_block_stays_a_block_while_other_calls_are_counted_but_not_forever() {
-    let sandbox = busy("[log]\nlock-patience = \"20ms\"\n");
-    assert_eq!(ask(&sandbox, "a").code, Some(2));
-    let lock = sandbox.run_log().dir().join("gates.lock");
-    let lock = std::fs::File::options().write(true).open(lock).unwrap();
-    lock.lock().unwrap();
-    assert_eq!(ask(&sandbox, "b").code, Some(2), "another call took it a moment ago");
-    lock.set_modified(SystemTime::UNIX_EPOCH).unwrap();
-    let result = ask(&sandbox, "c");
-    assert_eq!(result.code, Some(0), "{result:?}");
-    assert!(result.out.contains("cannot count its blocks"), "{result:?}");
-    let decisions = verdicts(&sandbox);
-    let busy = "shutdown-of-busy-teammate";
-    assert_eq!(
-        pairs(&decisions),
-        [(busy, "block"), (busy, "block"), (busy, "warn"), ("policy-failed", "allow")]
-    );
+fn a_block_that_cannot_be_counted_in_time_is_a_warning_unless_on_error_is_block() {
+    let name = "shutdown-of-busy-teammate";
+    for (on_error, code, found) in [("allow", 0, "warn"), ("block", 2, "block")] {
+        let sandbox =
+            busy(&format!("[log]\nlock-patience = \"20ms\"\n[policy]\non-error = \"{on_error}\"\n"));
+        assert_eq!(ask(&sandbox, "a").code, Some(2));
+        let lock = sandbox.run_log().dir().join("gates.lock");
+        let lock = std::fs::File::options().write(true).open(lock).unwrap();
+        lock.lock().unwrap();
+        let result = ask(&sandbox, "b");
+        assert_eq!(result.code, Some(code), "{result:?}");
+        assert_eq!(result.out.contains("cannot count its blocks"), on_error == "allow", "{result:?}");
+        let decisions = verdicts(&sandbox);
+        assert_eq!(pairs(&decisions), [(name, "block"), (name, found), ("policy-failed", on_error)]);
+        lock.unlock().unwrap();
+        assert_eq!(ask(&sandbox, "c").code, Some(2), "the next one is counted");
+    }
 }
 
 #[test]

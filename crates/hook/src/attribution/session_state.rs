@@ -68,7 +68,7 @@ impl SessionState {
             return Ok(());
         }
         let _lock = match StoreLock::Sessions.take(store, patience) {
-            Ok(None) => return Err(fs::held_error(io::ErrorKind::TimedOut, "the sessions'")),
+            Ok(None) => return Err(fs::held_error("the sessions'")),
             // If it cannot exist, a concurrent change may be lost. That is better than storing nothing.
             lock => lock.ok().flatten(),
         };

@@ -1,7 +1,7 @@
 //! The stored ledger and counts of a run, or of a session without one: `gates.json` in its directory.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,6 @@ use teamkeep_model::event::SafeName;
 use teamkeep_policy::{Guard, Ledger};
 use teamkeep_store::archive::{Archive, CaptureScope};
 use teamkeep_system::fs::{self, Content, Document, JsonFile, Lock};
-
-/// Whose lock it is, for messages.
-const LOCK_OWNER: &str = "the policy's";
-
-/// A lock that was last taken longer ago is stuck, not busy.
-const STUCK_AFTER: Duration = Duration::from_secs(30);
-
-/// How old the time of a lock may be before it is set again: one system call less for most of many calls in a row.
-const TOUCH_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The counts in the directory of a run or of a session.
 #[derive(Debug, Clone)]
@@ -90,20 +81,11 @@ impl GateStateStore {
         OpenGateState { gate_state, damage, saver }
     }
 
-    /// Fails with `WouldBlock` when other hook calls hold the lock for too long: the block of this call stays a block, although
-    /// it is not counted. This cannot end in a live-lock: each call that takes the lock sets the modification time of the lock
-    /// file (unless it was set within [`TOUCH_INTERVAL`]) and holds the lock only while it judges, so this error needs new
-    /// calls all the time. When they end, the next attempt is counted. A lock that one process keeps for longer than
-    /// [`STUCK_AFTER`] is not busy but stuck.
+    /// Takes the lock. One that is not free in time is a failure of the policy like any other, whoever holds it and why: the
+    /// call goes on without counting, so it neither waits longer nor repeats a block that nothing counts.
     fn lock(&self) -> io::Result<Lock> {
-        let path = self.dir.join("gates.lock");
-        let Some(lock) = fs::lock(&path, self.lock_timeout)? else {
-            let kind = if is_busy(&path) { io::ErrorKind::WouldBlock } else { io::ErrorKind::TimedOut };
-            return Err(fs::held_error(kind, LOCK_OWNER));
-        };
-        // If this fails, the lock merely does not count as busy.
-        let _ = lock.touch(TOUCH_INTERVAL);
-        Ok(lock)
+        let lock = fs::lock(&self.dir.join("gates.lock"), self.lock_timeout)?;
+        lock.ok_or_else(|| fs::held_error("the policy's"))
     }
 }
 
@@ -130,10 +112,6 @@ pub fn run_of_session(archive: &Archive, session: &SafeName) -> Option<SafeName>
     SafeName::new(&archive.index(&CaptureScope::Session(session.clone()))?.run)
 }
 
-pub(super) fn is_busy_error(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::WouldBlock
-}
-
 /// The counts, and why former ones are lost, if they are.
 fn state_and_damage(read: Content<GateState>) -> (GateState, Option<String>) {
     match read.valid() {
@@ -142,14 +120,10 @@ fn state_and_damage(read: Content<GateState>) -> (GateState, Option<String>) {
     }
 }
 
-fn is_busy(lock: &Path) -> bool {
-    let Ok(taken) = lock.symlink_metadata().and_then(|metadata| metadata.modified()) else { return false };
-    // The time may be in the future, if the clock was set back.
-    taken.elapsed().unwrap_or_else(|error| error.duration()) < STUCK_AFTER
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use teamkeep_model::time::Timestamp;
     use teamkeep_policy::{Change, Sign};
@@ -166,9 +140,7 @@ mod tests {
             open.saver.save(after)
         };
         let open = store.open();
-        assert_eq!(refused(), io::ErrorKind::WouldBlock, "another call has it");
-        open.saver.locked.as_ref().unwrap().0.file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
-        assert_eq!(refused(), io::ErrorKind::TimedOut, "and does not give it back");
+        assert_eq!(refused(), io::ErrorKind::TimedOut, "another call has it");
         add(open, session(2)).unwrap();
         assert!(store.open().gate_state.ledger.has_left("2"));
         let large = add(store.open(), "x".repeat(GateState::MAX_BYTES as usize));

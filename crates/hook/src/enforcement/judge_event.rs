@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::completion;
-use super::gate_state::{GateState, GateStateStore, OpenGateState, is_busy_error};
+use super::gate_state::{GateState, GateStateStore, OpenGateState};
 use super::history_file::HistoryFile;
 use super::overrides::{FoundOverrides, OverrideFile, Overrides};
 use super::resolve_access::access;
@@ -74,8 +74,7 @@ pub struct PolicyOutcome {
 
 impl PolicyRequest<'_> {
     /// Judges the event and stores what must be remembered. If counts cannot be opened or written, the policy failed, but the
-    /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block" or
-    /// other calls hold the lock.
+    /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block".
     pub fn judge(&self) -> PolicyOutcome {
         // Before the lock is taken, because git is asked.
         let access = access(self.policy, &self.event, || HistoryFile::of(self.home).read());
@@ -147,9 +146,7 @@ impl PolicyRequest<'_> {
         }
         // The history of files is in a file of its own.
         ledger.files = FileHistory::default();
-        if let Err(error) = saver.save(GateState { v: 1, ledger, guard })
-            && !(is_busy_error(&error) && evaluation.is_blocked())
-        {
+        if let Err(error) = saver.save(GateState { v: 1, ledger, guard }) {
             failed.get_or_insert(error.to_string());
             if evaluation.is_blocked()
                 && uncounted_decision(self.policy.on_error, self.event.kind) == Decision::Allow

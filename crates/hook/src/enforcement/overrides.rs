@@ -168,7 +168,7 @@ impl OverrideFile {
 
     fn lock(&self) -> io::Result<fs::Lock> {
         let lock = StoreLock::Overrides.take(&self.store, self.lock_timeout)?;
-        lock.ok_or_else(|| fs::held_error(io::ErrorKind::TimedOut, "the overrides'"))
+        lock.ok_or_else(|| fs::held_error("the overrides'"))
     }
 
     fn write(&self, mut overrides: Overrides, is_recorded: bool) -> io::Result<()> {

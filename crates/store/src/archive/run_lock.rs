@@ -46,7 +46,7 @@ impl Archive {
         change: impl FnOnce(&mut Index, &mut RunRecord) -> bool,
     ) -> io::Result<bool> {
         let Some(locked) = self.lock(subject)? else {
-            return Err(fs::held_error(io::ErrorKind::TimedOut, "the archive's"));
+            return Err(fs::held_error("the archive's"));
         };
         let Some(mut index) = self.index(subject) else { return Ok(false) };
         let mut run = self.run_to_change(&index.run)?.unwrap_or_else(|| self.rebuilt_run(subject, &index));
@@ -75,7 +75,7 @@ impl Archive {
             return self.update_run(&subject, |_, known| known.run == run.run && change(known));
         }
         let Some(locked) = self.lock(&subject)? else {
-            return Err(fs::held_error(io::ErrorKind::TimedOut, "the archive's"));
+            return Err(fs::held_error("the archive's"));
         };
         // A hook call may have written its index meanwhile.
         let known = self.run_to_change(&run.run)?.filter(|_| !self.has_index(run));

@@ -6,10 +6,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use fs_err::File;
-use rustix::fs::{OFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, futimens};
+use rustix::fs::OFlags;
 
 use super::read::{open_regular, regular};
 use super::{if_exists, open_private, with_path};
@@ -19,21 +19,6 @@ use super::{if_exists, open_private, with_path};
 pub struct Lock {
     /// The locked file, open for reading and writing. It may hold a small state.
     pub file: File,
-    /// The file's modification time before the lock was taken.
-    modified: Option<SystemTime>,
-}
-
-impl Lock {
-    /// Sets the file's modification time to now if it is older than `age` or in the future: about when the lock was last taken.
-    pub fn touch(&self, age: Duration) -> io::Result<()> {
-        let is_recent = |modified: SystemTime| modified.elapsed().is_ok_and(|since| since < age);
-        if self.modified.is_some_and(is_recent) {
-            return Ok(());
-        }
-        let at = |nanoseconds| Timespec { tv_sec: 0, tv_nsec: nanoseconds };
-        let times = Timestamps { last_access: at(UTIME_OMIT), last_modification: at(UTIME_NOW) };
-        Ok(futimens(&self.file, &times)?)
-    }
 }
 
 impl Drop for Lock {
@@ -90,7 +75,7 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
                 let metadata = regular(&file)?;
                 let is_there = || path.symlink_metadata().is_ok_and(|there| there.ino() == metadata.ino());
                 if metadata.nlink() > 0 || is_there() {
-                    return Ok(Some(Lock { modified: metadata.modified().ok(), file }));
+                    return Ok(Some(Lock { file }));
                 }
                 // The process that had the lock removed the file: a third one may lock a new one.
                 file = open()?;
@@ -116,8 +101,8 @@ pub fn is_locked(path: &Path) -> io::Result<bool> {
     }
 }
 
-pub fn held_error(kind: io::ErrorKind, owner: &str) -> io::Error {
-    io::Error::new(kind, format!("another process holds {owner} lock"))
+pub fn held_error(owner: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, format!("another process holds {owner} lock"))
 }
 
 /// Returns whether the path exists but is not a regular file, so that it cannot be locked.
@@ -180,22 +165,5 @@ mod tests {
         drop(held);
         assert!(lock(&path, Duration::ZERO).unwrap().is_some());
         drop(copy);
-    }
-
-    #[test]
-    fn only_an_old_time_is_set_to_now() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("lock");
-        lock(&path, Duration::ZERO).unwrap();
-        let hour = Duration::from_secs(3_600);
-        let touched = |before: SystemTime| {
-            File::options().write(true).open(&path).unwrap().set_modified(before).unwrap();
-            lock(&path, Duration::from_secs(10)).unwrap().unwrap().touch(hour).unwrap();
-            path.metadata().unwrap().modified().unwrap() != before
-        };
-        let now = path.metadata().unwrap().modified().unwrap();
-        assert!(!touched(now - hour / 2));
-        assert!(touched(now - hour * 2));
-        assert!(touched(now + hour), "the clock may have been set back");
     }
 }
