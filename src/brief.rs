@@ -243,11 +243,8 @@ fn blocks(entries: &[Entry], reader: &str) -> Vec<Blocked> {
     let own = entries.iter().rev().filter(|entry| entry.actor == reader);
     let verdicts = own.filter_map(|entry| Some((entry.at, entry.verdict()?)));
     let blocked = verdicts.filter(|(_, verdict)| verdict.decision == Decision::Block && !verdict.paused);
-    let blocks = blocked.map(|(at, verdict)| Blocked {
-        at,
-        gate: verdict.gate.clone(),
-        reason: verdict.reason.clone(),
-    });
+    let blocks =
+        blocked.map(|(at, verdict)| Blocked { at, gate: verdict.gate.clone(), reason: verdict.text.clone() });
     blocks.take(MAX_BLOCKS).collect()
 }
 

@@ -9,7 +9,7 @@ use teamkeep_hook::attribution::version_in;
 use teamkeep_hook::enforcement::RunSpending;
 use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::Recorded;
-use teamkeep_policy::{Decision, Finding, RecordedVerdict, Verdict, failure};
+use teamkeep_policy::{Decision, Finding, Reason, RecordedVerdict, Verdict, failure};
 use teamkeep_store::archive::{Archive, Journal, RunRecord};
 use teamkeep_store::log::Logs;
 
@@ -116,7 +116,8 @@ impl Record {
         let finding = |verdict: &Verdict| {
             let gate = Gate::named(&verdict.gate).filter(|gate| gate.guards_files())?;
             let mode = gate.mode(policy).filter(|mode| *mode != Mode::Off)?;
-            Some(Finding::new(gate, "recorded", mode.into(), recorded.actor.shown(), verdict.reason.clone()))
+            let reason = Reason::default().then(&verdict.reason).instead(&verdict.advice);
+            Some(Finding::new(gate, "recorded", mode.into(), recorded.actor.shown(), reason))
         };
         verdicts.filter_map(finding).collect()
     }

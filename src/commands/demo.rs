@@ -14,8 +14,8 @@ use crate::timeline::{Entry, OpenedRun, RunCatalog, Summary, merge};
 use crate::view::{Document, bold, dim, plain};
 use teamkeep_config::Config;
 use teamkeep_model::time::duration;
+use teamkeep_policy::Decision;
 use teamkeep_policy::spending::dollars;
-use teamkeep_policy::{Decision, without_prefix};
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::Logs;
 use teamkeep_system::command::quoted;
@@ -157,9 +157,6 @@ fn check(context: &Context) -> Result<()> {
         let what = format!("{} did not block the shutdown of an agent with unfinished work", program.call());
         return Err(Error::new(what).hint("reinstall teamkeep, then: teamkeep doctor"));
     };
-    // Without the advice to the agent.
-    let reason = without_prefix(&first.reason);
-    let reason = reason.split_once(". ").map_or(reason, |(sentence, _)| sentence).trim_end();
     let text = format!(
         "check with a bundled run: recorded {}, {}, {}, {}\nblocked by {}: {}\nmedian time of a hook call: {:.1} ms\n",
         count(replayed.lines.len(), "event"),
@@ -167,7 +164,7 @@ fn check(context: &Context) -> Result<()> {
         count(tasks, "task"),
         count(messages, "message"),
         first.gate,
-        crate::ui::escape(reason),
+        crate::ui::escape(first.reason.trim_end_matches('.')),
         median.as_secs_f64() * 1e3,
     );
     output::print(context, &text)

@@ -33,7 +33,7 @@ pub struct MessageRow {
     pub delivered: Option<bool>,
     pub refused: Option<String>,
     /// Whether a gate or rule of teamkeep blocked it; Claude Code or another hook rejected other unsent messages.
-    #[serde(skip_serializing, default)]
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     pub blocked: bool,
 }
 

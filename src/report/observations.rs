@@ -10,7 +10,7 @@ use super::tasks::{Change, TaskHistory};
 use crate::timeline::{Entry, Kind};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::{Decision, short_reason};
+use teamkeep_policy::Decision;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
@@ -199,7 +199,7 @@ fn verdict_observations(case: &ReportInput<'_>) -> Vec<Observation> {
             (Decision::Warn, _) => (Code::Warned, "warned".to_owned()),
             _ => return None,
         };
-        let reason = short_reason(&verdict.gate, &verdict.reason);
+        let reason = verdict.reason.trim_end_matches('.');
         let what = format!("{} was {done}: {reason} ({})", entry.actor, verdict.gate);
         Some(Observation::new(code, what).shown_by(entry).of(&entry.actor))
     };

@@ -187,6 +187,7 @@ mod tests {
         let verdict = VerdictEntry {
             decision: Decision::Warn,
             gate: "g".to_owned(),
+            text: String::new(),
             reason: String::new(),
             agent: None,
             judged: "e".to_owned(),

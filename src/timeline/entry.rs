@@ -153,7 +153,7 @@ impl Entry {
             EntryKind::MemberJoined(joined) => joined.prompt.as_deref(),
             EntryKind::Turn(turn) => turn.text.as_deref(),
             EntryKind::Message(message) => Some(&message.text),
-            EntryKind::Verdict(verdict) => Some(&verdict.reason),
+            EntryKind::Verdict(verdict) => Some(&verdict.text),
             _ => None,
         }
     }
@@ -309,6 +309,9 @@ impl MessageEntry {
 pub struct VerdictEntry {
     pub decision: Decision,
     pub gate: String,
+    /// What the model read.
+    pub text: String,
+    /// The same without the advice to the model.
     pub reason: String,
     pub agent: Option<String>,
     pub judged: String,

@@ -81,7 +81,7 @@ fn involves(entry: &Entry, actor: &str, data: &RunData) -> bool {
         }),
         EntryKind::Task(task) => task.owner.as_deref() == Some(actor),
         EntryKind::AgentStopped(stop) => stop.name == actor,
-        EntryKind::Verdict(verdict) => mentions(&verdict.reason, actor),
+        EntryKind::Verdict(verdict) => mentions(&verdict.text, actor),
         _ => false,
     }
 }

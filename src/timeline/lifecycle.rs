@@ -281,6 +281,7 @@ pub fn verdicts(data: &RunData) -> Vec<Entry> {
             let entry = VerdictEntry {
                 decision: verdict.decision,
                 gate: verdict.source(),
+                text: verdict.text(),
                 reason: verdict.reason.clone(),
                 agent: event.actor().id.clone(),
                 judged: of.clone(),

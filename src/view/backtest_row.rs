@@ -8,7 +8,7 @@ use super::values::{count, decision, elapsed, name_style};
 use crate::backtest::{Counts, Difference, Found, Record};
 use teamkeep_model::event::Recorded;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::{Verdict, short_reason};
+use teamkeep_policy::Verdict;
 
 /// The gate that a backtest does not evaluate, because it runs no commands.
 const CHECK: &str = "completion-check";
@@ -100,8 +100,7 @@ impl<'a> BacktestRow<'a> {
         spans.extend(
             self.against.map(|other| [dim("against"), verdict(other, self.unknown.1)]).into_iter().flatten(),
         );
-        let reason =
-            self.verdict.or(self.against.flatten()).map(|one| short_reason(&one.source(), &one.reason));
+        let reason = self.verdict.or(self.against.flatten()).map(|one| one.reason.trim_end_matches('.'));
         spans.push(plain(reason.unwrap_or_default()));
         spans.extend(self.recorded.map(|verdict| dim(format!("(was: {})", brief(Some(verdict))))));
         spans.push(event);

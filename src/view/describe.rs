@@ -11,7 +11,7 @@ use crate::timeline::{
 };
 use teamkeep_model::TaskStatus;
 use teamkeep_model::team::{IdleReason, Notice};
-use teamkeep_policy::{Decision, TaskChange, TaskEvent, short_reason, without_prefix};
+use teamkeep_policy::{Decision, TaskChange, TaskEvent};
 use teamkeep_store::metadata_only::byte_len;
 use teamkeep_system::command as shell;
 
@@ -79,7 +79,9 @@ pub fn phrase_with(ShownEntry { entry, then_idle, turns }: ShownEntry<'_>, text:
             TurnEvent::Idle => (DIM, "went idle".to_owned()),
         },
         EntryKind::Message(message) => message_phrase(message, &entry.actor, text),
-        EntryKind::Verdict(verdict) => verdict_phrase(verdict, text),
+        // With a full text, that is below.
+        EntryKind::Verdict(verdict) if text.is_empty() => verdict_phrase(verdict, ""),
+        EntryKind::Verdict(verdict) => verdict_phrase(verdict, &verdict.reason),
     }
 }
 
@@ -147,7 +149,7 @@ fn verdict_phrase(verdict: &VerdictEntry, reason: &str) -> (Style, String) {
         _ => "was allowed".to_owned(),
     };
     let colon = if reason.is_empty() { "" } else { ": " };
-    let why = one_line(&short_reason(&verdict.gate, reason));
+    let why = one_line(reason.trim_end_matches('.'));
     let ignored = if verdict.ignored { ", but Claude Code continued: teamkeep doctor" } else { "" };
     (decision(verdict.decision), format!("{what}{colon}{why} ({}){ignored}", verdict.gate))
 }
@@ -197,7 +199,7 @@ pub fn refused(message: &MessageEntry, to: &str, text: &str) -> String {
     }
     match strip_tags(message.refusal.as_deref().unwrap_or_default()) {
         "" => format!("could not {what}"),
-        why => format!("could not {what}: {}", first_line(without_prefix(why))),
+        why => format!("could not {what}: {}", first_line(why)),
     }
 }
 

@@ -13,7 +13,7 @@ use teamkeep_model::Tool;
 use teamkeep_model::event::{ActorKind, Recorded};
 use teamkeep_model::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
 use teamkeep_model::time;
-use teamkeep_policy::{RecordedVerdict, without_prefix};
+use teamkeep_policy::RecordedVerdict;
 
 /// Below this width, an event has a second line for its content.
 const NARROW: usize = 60;
@@ -89,12 +89,7 @@ pub fn detail(recorded: &Recorded) -> String {
     }
     if let Some(recorded_verdict) = recorded.verdict.as_deref().and_then(RecordedVerdict::read) {
         let verdict = &recorded_verdict.verdict;
-        return format!(
-            "{} {}: {}",
-            verdict.word(),
-            verdict.source(),
-            short(without_prefix(&verdict.reason))
-        );
+        return format!("{} {}: {}", verdict.word(), verdict.source(), short(&verdict.reason));
     }
     let payload = Payload::from_raw(&recorded.payload);
     let text = match Kind::named(&recorded.event) {

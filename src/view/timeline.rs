@@ -13,7 +13,7 @@ use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEv
 use teamkeep_model::event::LEAD;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::time::{self};
-use teamkeep_policy::{Decision, without_prefix};
+use teamkeep_policy::Decision;
 
 #[derive(Debug, Default, Clone, Copy)]
 pub struct TimelineOptions {
@@ -148,7 +148,7 @@ impl EntryLines {
             .verdict()
             .is_some_and(|verdict| verdict.decision == Decision::Allow && verdict.blocks.is_some());
         let below = below.map(|text| match would_block {
-            true => format!("would have been blocked: {}", without_prefix(text)),
+            true => format!("would have been blocked: {text}"),
             false => text.to_owned(),
         });
         for below in below.unwrap_or_default().trim_end().lines().map(str::trim_end) {

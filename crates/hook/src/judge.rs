@@ -18,7 +18,7 @@ use teamkeep_model::payload::{Kind, MessageKind, Payload};
 use teamkeep_model::{Note, Tool};
 use teamkeep_policy::failure;
 use teamkeep_policy::{
-    Decision, Evaluation, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, line, short_reason,
+    Decision, Evaluation, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, line,
 };
 use teamkeep_store::archive::CaptureScope;
 use teamkeep_store::log::EventLog;
@@ -147,7 +147,7 @@ impl Call<'_> {
         }
         let Some(verdict) = evaluation.decisive() else { return };
         if verdict.decision == Decision::Block {
-            self.outcome.answer = Answer::block(kind, &verdict.reason);
+            self.outcome.answer = Answer::block(kind, verdict.text());
             return;
         }
         // An action allowed after blocks, and each warning, is reported once for each state of the tasks.
@@ -166,6 +166,7 @@ impl Call<'_> {
         let received = &self.received;
         let reduced = received.recorder.is_metadata_only().then(|| Verdict {
             reason: metadata_only::digest_placeholder(verdict.reason.as_bytes()),
+            advice: String::new(),
             ..verdict.clone()
         });
         let event = self.event();
@@ -213,11 +214,11 @@ impl Call<'_> {
 /// The message for a verdict that allows the action; `None` if it needs none.
 fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
     match verdict.decision {
-        Decision::Warn => Some(verdict.reason.clone()),
+        Decision::Warn => Some(verdict.text()),
         Decision::Allow if verdict.escalated => {
             // An idle event is reported to the user, and a tool call to the agent.
             let what = match kind {
-                Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").finish(),
+                Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").text(),
                 _ => "this action".to_owned(),
             };
             let blocks = match verdict.blocks.unwrap_or_default() {
@@ -225,7 +226,7 @@ fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
                 blocks => format!("{blocks} blocks"),
             };
             let source = verdict.source();
-            let reason = short_reason(&source, &verdict.reason);
+            let reason = verdict.reason.trim_end_matches('.');
             Some(format!("teamkeep allowed {what} after {blocks} ({source}: {reason})"))
         }
         _ => None,

@@ -194,6 +194,7 @@ impl Call<'_> {
                  not recorded yet ({why})."
             ))
             .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
-        Some(Answer::block(Kind::PreToolUse, reason.finish()))
+        let (reason, advice) = reason.finish();
+        Some(Answer::block(Kind::PreToolUse, format!("{reason} {advice}")))
     }
 }

@@ -27,12 +27,12 @@ impl Call<'_> {
         let mut verdict = failure::verdict(on_error, received.kind, failure::REDIRECTED, String::new());
         if verdict.decision == Decision::Block {
             verdict.reason = format!(
-                "teamkeep blocks this action: {what}. The organization has fixed gates and on-error = \"block\". Do not try \
+                "{what}. The organization has fixed gates and on-error = \"block\". Do not try \
                  again; ask the user to {fix}, and to restart the session."
             );
             return Some(verdict);
         }
-        verdict.reason = format!("teamkeep: {what}. To fix it, {fix}, and restart the session.");
+        verdict.reason = format!("{what}. To fix it, {fix}, and restart the session.");
         // A store that cannot be written does not remember it, and is reported itself.
         verdict.repeated = self.by.state.redirected || self.found.store_failures().next().is_some();
         if on_error == OnError::Allow && !verdict.repeated {

@@ -5,9 +5,9 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use crate::{
     Case, Counting, Decision, Finding, Guard, Judged, Judgement, Reason, RecordedVerdict, TeamState, Verdict,
-    needs_team_state, without_prefix,
+    needs_team_state,
 };
-use teamkeep_config::{Gate, Mode};
+use teamkeep_config::Gate;
 use teamkeep_model::event::{Event, Id};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -107,11 +107,12 @@ pub fn uncounted(finding: Finding) -> Finding {
     if finding.lasting || finding.decision != Decision::Block {
         return finding;
     }
-    let reason = Reason::of(Mode::Warn)
+    let (reason, advice) = Reason::default()
         .then("teamkeep would block this, but cannot count its blocks, so it allows it. The reason was: ")
-        .then(without_prefix(&finding.reason))
+        .then(&finding.reason)
+        .instead(&finding.advice)
         .finish();
-    Finding { decision: Decision::Warn, reason, ..finding }
+    Finding { decision: Decision::Warn, reason, advice, ..finding }
 }
 
 pub const VERDICT: &str = "Verdict";

@@ -117,7 +117,7 @@ const LATE: &str = "the rules reached their time limit.";
 fn matched_finding(rule: &Rule, case: &Case<'_>) -> Finding {
     // An event that cannot be blocked gets a warning.
     let mode = if case.event.kind.is_judged() { rule.action } else { Mode::Warn };
-    let mut reason = Reason::of(mode);
+    let mut reason = Reason::default();
     if case.event.kind == Kind::TeammateIdle && rule.action == Mode::Warn {
         // The user reads the reason, so it names the teammate.
         reason = reason.name(case.actor()).then(" goes idle: ");
@@ -135,7 +135,7 @@ fn finding(rule: &Rule, code: &'static str, mode: Mode, case: &Case<'_>, reason:
         file_line: (!rule.file_line.is_empty()).then(|| rule.file_line.clone()),
         // A blocked tool call leaves all other tools. A blocked end of a turn or completion does not.
         lasting: rule.lasting && case.event.kind.is_before_tool(),
-        ..Finding::new(Gate::Rule, code, mode.into(), case.actor(), reason.finish())
+        ..Finding::new(Gate::Rule, code, mode.into(), case.actor(), reason)
     }
 }
 
@@ -150,7 +150,7 @@ fn undecided_finding(undecided: &[(&Rule, String)], on_error: OnError, case: &Ca
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };
-    let reason = Reason::of(mode(rule)).then("the user's rule ").quote(&rule.name);
+    let reason = Reason::default().then("the user's rule ").quote(&rule.name);
     let reason = reason.then(" could not be evaluated").then(&more).then(": ").then(why);
     let advice = "The policy has on-error = \"block\". Make the input smaller, or ask the user.";
     let reason = if mode(rule) == Mode::Block { reason.instead(advice) } else { reason };

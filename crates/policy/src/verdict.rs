@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::Reason;
 use teamkeep_config::{Gate, Mode};
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -35,8 +36,10 @@ pub struct Finding {
     pub about: String,
     /// The name to count blocks under instead, if one action is about several agents or the agent has several counts.
     pub counted: Option<String>,
-    /// The text for the model: the blocked action, why, and what to do instead. At most 600 characters, escaped.
+    /// The action and why, escaped.
     pub reason: String,
+    /// What the model is to do instead; may be empty.
+    pub advice: String,
     pub rule: Option<String>,
     /// Where the rule is defined: `path:line`.
     pub file_line: Option<String>,
@@ -48,7 +51,8 @@ pub struct Finding {
 
 impl Finding {
     /// A finding of a gate (not of a rule).
-    pub fn new(gate: Gate, code: &'static str, decision: Decision, about: &str, reason: String) -> Finding {
+    pub fn new(gate: Gate, code: &'static str, decision: Decision, about: &str, reason: Reason) -> Finding {
+        let (reason, advice) = reason.finish();
         Finding {
             gate,
             code,
@@ -56,6 +60,7 @@ impl Finding {
             about: about.to_owned(),
             counted: None,
             reason,
+            advice,
             rule: None,
             file_line: None,
             lasting: false,
@@ -63,11 +68,17 @@ impl Finding {
         }
     }
 
+    /// The text for the model ([`Verdict::text`]).
+    pub fn text(&self) -> String {
+        self.verdict().text()
+    }
+
     /// The verdict before the loop guard applies.
     pub fn verdict(&self) -> Verdict {
         Verdict {
             rule: self.rule.clone(),
             file_line: self.file_line.clone(),
+            advice: self.advice.clone(),
             ..Verdict::new(self.decision, self.gate.name(), self.code, self.reason.clone())
         }
     }
@@ -80,8 +91,10 @@ pub struct Verdict {
     pub decision: Decision,
     pub gate: String,
     pub code: String,
-    /// The text for the model.
     pub reason: String,
+    /// What the model is to do instead; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub advice: String,
     /// The rule's name, for a rule.
     pub rule: Option<String>,
     /// Where the rule is defined: `path:line`.
@@ -108,6 +121,17 @@ impl Verdict {
     /// Whether two verdicts are about the same finding, whatever their reasons.
     pub fn is_same(&self, other: &Verdict) -> bool {
         (&self.gate, &self.code, &self.rule) == (&other.gate, &other.code, &other.rule)
+    }
+
+    /// The text for the model: the decision, the reason and the advice. After blocks, what it read then, without the decision.
+    pub fn text(&self) -> String {
+        let decision = match self.decision {
+            Decision::Block => "Blocked: ",
+            Decision::Warn => "Warning: ",
+            Decision::Allow => "",
+        };
+        let space = if self.advice.is_empty() { "" } else { " " };
+        format!("{decision}{}{space}{}", self.reason, self.advice)
     }
 
     /// The outcome in one or two words.

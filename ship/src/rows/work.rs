@@ -149,7 +149,7 @@ impl VerdictFacts {
             agent: entry.actor.clone(),
             decision: verdict.decision,
             gate: verdict.gate.clone(),
-            reason: texts.text(&verdict.reason).unwrap_or_default().into_owned(),
+            reason: texts.text(&verdict.text).unwrap_or_default().into_owned(),
             event: verdict.judged.clone(),
             blocks: verdict.blocks,
             paused: verdict.paused,

@@ -19,7 +19,7 @@ use teamkeep_model::event::{Recorded, SafeName};
 use teamkeep_model::payload::{self, KNOWN, Payload};
 use teamkeep_model::time;
 use teamkeep_policy::gates::{budget, completion_check};
-use teamkeep_policy::{Access, Case, Decision, Finding, Guard, Judged, Rules, Verdict, judge, short_reason};
+use teamkeep_policy::{Access, Case, Decision, Finding, Guard, Judged, Rules, Verdict, judge};
 use teamkeep_policy::{Findings, evaluate};
 use teamkeep_system::error::{Error, Result, unknown};
 use teamkeep_system::stdin;
@@ -62,12 +62,8 @@ fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {
     row(&mut document, "id", &recorded.id);
     explain(context, &mut document, &source, &input, backtest::judged(recorded, &payload));
     for verdict in found.verdicts() {
-        let text = format!(
-            "{} {}: {}",
-            verdict.word(),
-            verdict.source(),
-            short_reason(&verdict.source(), &verdict.reason)
-        );
+        let text =
+            format!("{} {}: {}", verdict.word(), verdict.source(), verdict.reason.trim_end_matches('.'));
         row(&mut document, "recorded", text.trim_end());
     }
     if found.verdicts().is_empty() {
@@ -183,11 +179,9 @@ fn explain(
     let verdict = decisive.map(|one| format!("{} {}", one.word(), one.source()));
     row(document, "verdict", verdict.as_deref().unwrap_or("allow"));
     let answer = match decisive {
-        Some(verdict) if verdict.decision == Decision::Block => {
-            Answer::block(event.kind, verdict.reason.as_str())
-        }
+        Some(verdict) if verdict.decision == Decision::Block => Answer::block(event.kind, verdict.text()),
         Some(verdict) if verdict.decision == Decision::Warn && !verdict.repeated => {
-            Answer::warn(event.kind, &verdict.reason)
+            Answer::warn(event.kind, &verdict.text())
         }
         _ => Answer::allow(),
     };
@@ -196,7 +190,7 @@ fn explain(
         let text = output.trim_end();
         match text {
             "" => {}
-            _ if decisive.is_some_and(|one| one.reason.trim_end() == text) => {
+            _ if decisive.is_some_and(|one| one.text().trim_end() == text) => {
                 document
                     .line([plain(format!("  {stream}")).width(10), plain("the reason of the gate above")]);
             }
@@ -214,7 +208,7 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
     let first = |is_its: &dyn Fn(&&Finding) -> bool| {
         findings.iter().find(is_its).map_or("no finding".to_owned(), |finding| {
             let decision = if finding.decision == Decision::Block { "block" } else { "warn" };
-            format!("{decision}, {}: {}", finding.code, finding.reason)
+            format!("{decision}, {}: {}", finding.code, finding.text())
         })
     };
     let tool = event.payload.tool().unwrap_or(Tool::Other);

@@ -14,7 +14,7 @@ use teamkeep_model::payload::{Kind as Event, Message};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::time::duration;
 use teamkeep_model::{TaskStatus, Tool};
-use teamkeep_policy::{Decision, short_reason, stopped};
+use teamkeep_policy::{Decision, stopped};
 
 /// Tasks that were completed and started again.
 pub fn false_completions(scene: &Scene<'_>) -> Vec<Draft> {
@@ -70,7 +70,7 @@ pub fn verdicts(scene: &Scene<'_>) -> Vec<Draft> {
         draft.span.1 = at;
         if let Some(blocks) = verdict.blocks {
             draft.tasks = scene.held(&about, at).iter().map(|task| task.id.clone()).collect();
-            let reason = short_reason(&verdict.gate, &verdict.reason);
+            let reason = verdict.reason.trim_end_matches('.');
             let blocks = count(blocks, "block");
             draft.summary =
                 format!("the loop guard allowed an action after {blocks}: {reason} ({})", verdict.gate);

@@ -125,7 +125,9 @@ fn the_recorded_verdict_is_printed_next_to_the_new_one() {
         let result = explain(&team.sandbox, "", &["--event", id.as_str().unwrap(), "--policy", &off]);
         assert!(result.out.contains("verdict    allow\n"), "{}{}", result.out, result.err);
         assert!(
-            result.out.contains("\nrecorded   block premature-shutdown: shutdown of bob, who owns #1\n"),
+            result.out.contains(
+                "\nrecorded   block premature-shutdown: a shutdown request to bob, who still owns task 1"
+            ),
             "{}",
             result.out
         );

@@ -114,7 +114,7 @@ fn the_fourth_attempt_is_allowed_and_reported() {
     assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0), Some(0)]);
     let told: Value = serde_json::from_str(&tries[3].out).unwrap();
     let words = told["systemMessage"].as_str().unwrap();
-    let start = "teamkeep allowed this action after 3 blocks (premature-shutdown: shutdown of bob";
+    let start = "teamkeep allowed this action after 3 blocks (premature-shutdown: a shutdown request to bob";
     assert!(words.starts_with(start) && !words.contains("Refused"), "{words}");
     let log = sandbox.log();
     let verdicts: Vec<_> =

@@ -20,14 +20,14 @@ fn testing_a_recorded_run_file_stores_nothing() {
     let result = test(&sandbox, &[&trace("v328-inprocess")]);
     assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
     let told: Vec<&str> = result.out.lines().map(|line| line.split('…').next().unwrap()).collect();
-    insta::assert_snapshot!(told.join("\n"), @"
+    insta::assert_snapshot!(told.join("\n"), @r#"
     session-1353b3db ea152cffbc8dfe99
-        7.6s PreToolUse    bob       unfinished-dependencies warn starting #2 before the tasks that it depends on: #1 v328-inprocess:26
-        9.4s TeammateIdle  bob       idle-with-work warn bob goes idle while owning #2 v328-inprocess:60
-       40.4s PreToolUse    team-lead premature-shutdown block shutdown of bob, who owns #2 v328-inprocess:81
-       41.5s TeammateIdle  carol     idle-with-work warn carol goes idle although this task is unassigned: #2 v328-inprocess:99
+        7.6s PreToolUse    bob       unfinished-dependencies warn starting task 2 "Review the parser" (pending, owner bob) before the tasks that it depends on: task 1 "Draft the parser" (in_progress, owner alice) v328-inprocess:26
+        9.4s TeammateIdle  bob       idle-with-work warn bob goes idle while owning task 2 "Review the parser" (in_progress, owner bob) v328-inprocess:60
+       40.4s PreToolUse    team-lead premature-shutdown block a shutdown request to bob, who still owns task 2 "Review the parser" (in_progress, owner bob) v328-inprocess:81
+       41.5s TeammateIdle  carol     idle-with-work warn carol goes idle although this task is unassigned: task 2 "Review the parser" (pending, no owner) v328-inprocess:99
     110 events: 1 blocked, 3 warned
-    ");
+    "#);
     assert!(!sandbox.keep("").exists());
 }
 

@@ -26,6 +26,7 @@ fn recorded_verdicts_are_shown_in_the_timeline() {
             gate: text("gate"),
             code: text("code"),
             reason: "not yet".to_owned(),
+            advice: String::new(),
             rule: None,
             file_line: None,
             escalated,

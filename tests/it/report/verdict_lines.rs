@@ -34,7 +34,7 @@ fn a_block_is_one_line_and_its_reason_is_shown_in_full_on_demand() {
     let sandbox = Sandbox::judging();
     let lead = team(&sandbox);
     shutdown(&lead, "u1");
-    insta::assert_snapshot!(lines(&sandbox, &[]), @"team-lead was blocked: shutdown of bob, who owns #2 (premature-shutdown)");
+    insta::assert_snapshot!(lines(&sandbox, &[]), @r#"team-lead was blocked: a shutdown request to bob, who still owns task 2 "Task 2" (in_progress, owner bob) (premature-shutdown)"#);
     let full = sandbox.told(&["log", "--full"]);
     assert!(full.contains("Wait until it is completed") && full.contains("task 2 \"Task 2\""), "{full}");
     let json: Value = sandbox.replay("latest").into_iter().find(|one| one["kind"] == "verdict").unwrap();
@@ -50,7 +50,7 @@ fn an_allowed_action_gives_no_advice() {
         shutdown(&lead, &format!("u{number}"));
     }
     let shown = lines(&sandbox, &[]);
-    insta::assert_snapshot!(shown.lines().last().unwrap_or_default(), @"team-lead was allowed after 3 blocks: shutdown of bob, who owns #2 (premature-shutdown)");
+    insta::assert_snapshot!(shown.lines().last().unwrap_or_default(), @r#"team-lead was allowed after 3 blocks: a shutdown request to bob, who still owns task 2 "Task 2" (in_progress, owner bob) (premature-shutdown)"#);
     for args in [&["log"][..], &["status"], &["report"]] {
         let shown = sandbox.told(args);
         assert!(!shown.contains("Wait until") && !shown.contains("try again"), "{args:?}: {shown}");
@@ -66,10 +66,10 @@ fn a_block_that_claude_code_did_not_follow_says_so() {
     let done = json!({"tool_use_id": "u1", "tool_name": "SendMessage", "tool_input": input, "tool_response": {"success": true}});
     lead.hook("PostToolUse", done);
     shutdown(&lead, "u2");
-    insta::assert_snapshot!(lines(&sandbox, &[]), @"
-    team-lead was blocked: shutdown of bob, who owns #2 (premature-shutdown), but Claude Code continued: teamkeep doctor
-    team-lead was blocked: shutdown of bob, who owns #2 (premature-shutdown)
-    ");
+    insta::assert_snapshot!(lines(&sandbox, &[]), @r#"
+    team-lead was blocked: a shutdown request to bob, who still owns task 2 "Task 2" (in_progress, owner bob) (premature-shutdown), but Claude Code continued: teamkeep doctor
+    team-lead was blocked: a shutdown request to bob, who still owns task 2 "Task 2" (in_progress, owner bob) (premature-shutdown)
+    "#);
     let ignored: Vec<Value> =
         sandbox.replay("latest").into_iter().filter(|one| one["ignored"] == true).collect();
     assert_eq!(ignored.len(), 1, "only the one that was ignored");

@@ -100,7 +100,7 @@ fn a_redirected_configuration_directory_is_warned_about_once_in_a_session() {
     let answer: Value = serde_json::from_str(&first.out).unwrap();
     assert_eq!(
         answer["systemMessage"].as_str().unwrap().replace(&path(&machine, ""), "~/"),
-        "teamkeep: CLAUDE_CONFIG_DIR points to ~/empty, but this session began in ~/.claude, so gates do not see all of its \
+        "Warning: CLAUDE_CONFIG_DIR points to ~/empty, but this session began in ~/.claude, so gates do not see all of its \
          team. To fix it, remove CLAUDE_CONFIG_DIR from `env` in the settings of Claude Code, and restart the session."
     );
     let again = call(&machine, ".claude", list("u2"), &env);

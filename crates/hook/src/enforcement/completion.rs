@@ -75,7 +75,7 @@ pub(super) fn run(checks: &[&Check], cwd: &Path, budget: Duration) -> Vec<CheckR
 fn run_check(check: &Check, cwd: &Path, limit: Duration) -> CheckOutcome {
     if !cwd.is_dir() {
         let dir = cwd.to_string_lossy();
-        let why = Reason::default().then("its directory ").quote(&dir).then(" does not exist").finish();
+        let why = Reason::default().then("its directory ").quote(&dir).then(" does not exist").text();
         return CheckOutcome::NotBegun { why };
     }
     if limit.is_zero() {

@@ -199,11 +199,11 @@ impl PolicyRequest<'_> {
             let mut earlier = self.earlier_verdicts.into_iter().flatten();
             let Some(earlier) = earlier.find(|one| finding.verdict().is_same(one)) else { return true };
             // The earlier call turned a block that could not be counted into a warning.
-            let reason = match earlier.decision {
-                Decision::Warn => uncounted(finding.clone()).reason,
-                _ => finding.reason.clone(),
+            let finding = match earlier.decision {
+                Decision::Warn => uncounted(finding.clone()),
+                _ => finding.clone(),
             };
-            verdicts.push(Verdict { reason, ..earlier.clone() });
+            verdicts.push(Verdict { reason: finding.reason, advice: finding.advice, ..earlier.clone() });
             false
         });
         verdicts

@@ -20,9 +20,9 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
             true => (" would commit ", "Name your own files instead: git commit -- FILE…"),
             false => (" would add ", "Add your own files by name instead."),
         };
-        let reason = Reason::of(mode).then("git ").then(loss.command).then(verb);
+        let reason = Reason::default().then("git ").then(loss.command).then(verb);
         if let Some(reason) = history_rewrite::changes(reason, case, &agent, &loss.root, &paths) {
-            let (code, reason) = ("add-of-others-changes", reason.instead(advice).finish());
+            let (code, reason) = ("add-of-others-changes", reason.instead(advice));
             return Some(Finding::new(Gate::AddEverything, code, mode.into(), &agent, reason));
         }
     }

@@ -155,7 +155,7 @@ impl Subject<'_> {
 
 impl LimitUse<'_> {
     fn blocks(&self, case: &Case<'_>, new_work: NewWork<'_>) -> Finding {
-        let reason = Reason::of(Mode::Block);
+        let reason = Reason::default();
         let reason = match new_work {
             NewWork::Agent(Some(name)) => reason.then("starting agent ").name(name),
             NewWork::Agent(None) => reason.then("starting an agent"),
@@ -171,11 +171,11 @@ impl LimitUse<'_> {
             }
         };
         let reason = self.describe(reason.then(" beyond the budget: "), case).instead(instead);
-        Finding::new(Gate::Budget, "budget-exhausted", Decision::Block, case.actor(), reason.finish())
+        Finding::new(Gate::Budget, "budget-exhausted", Decision::Block, case.actor(), reason)
     }
 
     fn warns(&self, case: &Case<'_>, mode: Mode) -> Finding {
-        let reason = self.describe(Reason::of(Mode::Warn), case);
+        let reason = self.describe(Reason::default(), case);
         let blocks = match self.by {
             Subject::Task(_) => "new agents and new tasks of its owner are blocked",
             _ => "new agents, new tasks and messages that wake an idle teammate are blocked",
@@ -194,6 +194,6 @@ impl LimitUse<'_> {
         };
         let key = (self.limit.per.name(), self.by.name(), amount(self.limit), period);
         let once = Some(format!("{key:?} {code}"));
-        Finding { once, ..Finding::new(Gate::Budget, code, Decision::Warn, case.actor(), reason.finish()) }
+        Finding { once, ..Finding::new(Gate::Budget, code, Decision::Warn, case.actor(), reason) }
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         Some(_) if !seen_before => (mode, "edit-of-file-in-use"),
         _ => (mode, "edit-of-changed-file"),
     };
-    let mut reason = Reason::of(mode).then("editing ").path(&edit.path).then(", which ");
+    let mut reason = Reason::default().then("editing ").path(&edit.path).then(", which ");
     reason = match by {
         Some((name, at)) => reason.name(name).then(" changed at ").then(&time::moment(at)),
         None => reason.then("a command, a formatter or the user changed"),
@@ -47,7 +47,7 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     };
     // Each file has its own count: an agent that read one again is not allowed to overwrite the next.
     let counted = Some(format!("{agent} {}", mark(&edit.path)));
-    let reason = reason.instead(advice).finish();
+    let reason = reason.instead(advice);
     Some(Finding { counted, ..Finding::new(Gate::EditCollision, code, mode.into(), &agent, reason) })
 }
 

@@ -15,7 +15,7 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
         let Some((code, reason)) = finding(case, &agent, loss, mode) else { continue };
         if found.iter().all(|one| one.code != code) {
             let counted = Some(format!("{agent} {code}"));
-            let finding = Finding::new(Gate::HistoryRewrite, code, mode.into(), &agent, reason.finish());
+            let finding = Finding::new(Gate::HistoryRewrite, code, mode.into(), &agent, reason);
             found.push(Finding { counted, ..finding });
         }
     }
@@ -30,7 +30,7 @@ pub(super) fn needs_tasks(case: &Case<'_>) -> bool {
 /// The code and the reason of a loss, if it concerns another agent.
 fn finding(case: &Case<'_>, agent: &str, loss: &GitLoss, mode: Mode) -> Option<(&'static str, Reason)> {
     let files = &case.team.ledger.files;
-    let reason = Reason::of(mode).then("git ").then(loss.command);
+    let reason = Reason::default().then("git ").then(loss.command);
     let makers = |made: &[String]| -> Vec<&str> {
         made.iter().filter_map(|one| files.maker(one)).filter(|by| *by != agent).collect()
     };

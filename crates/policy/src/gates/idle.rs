@@ -39,7 +39,7 @@ pub(crate) fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
             "idle-with-task-in-progress",
             mode.into(),
             name,
-            reason.finish(),
+            reason,
         ));
     }
     let pending = team.tasks.values().filter(|task| task.status == Some(TaskStatus::Pending));
@@ -56,7 +56,7 @@ pub(crate) fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         }
         _ => "The lead can assign it with TaskUpdate.",
     });
-    Some(Finding::new(Gate::IdleWithWork, "idle-with-free-task", mode.into(), name, reason.finish()))
+    Some(Finding::new(Gate::IdleWithWork, "idle-with-free-task", mode.into(), name, reason))
 }
 
 /// Going idle without a report since the last instruction: a message, or a final text that Claude Code delivers.
@@ -74,7 +74,7 @@ pub(crate) fn without_report(policy: &Policy, case: &Case<'_>) -> Option<Finding
         Mode::Block => "Send team-lead a message with your results and the remaining work.",
         _ => "The lead can ask it for a report with SendMessage.",
     });
-    Some(Finding::new(Gate::ReportBeforeIdle, "idle-without-report", mode.into(), name, reason.finish()))
+    Some(Finding::new(Gate::ReportBeforeIdle, "idle-without-report", mode.into(), name, reason))
 }
 
 /// The teammate that goes idle, unless it must not be blocked: it has a shutdown request or unread messages, which are
@@ -99,7 +99,7 @@ fn is_child(case: &Case<'_>, name: &str) -> bool {
 
 /// Starts a reason. The user reads a warning and needs the teammate's name; a blocked teammate reads the second text.
 fn goes_idle(mode: Mode, name: &str, [its, your]: [&str; 2]) -> Reason {
-    let reason = Reason::of(mode);
+    let reason = Reason::default();
     match mode {
         Mode::Block => reason.then("going idle").then(your),
         _ => reason.name(name).then(" goes idle").then(its),

@@ -27,13 +27,13 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let mode = budget::mode_of_more_work(policy, case, policy.lead_stops_early.mode);
-    let reason = Reason::of(mode)
+    let reason = Reason::default()
         .then("ending your turn while no agent works on ")
         .tasks(&open)
         .then(".")
         .instead("Send its owner a message, or complete or reassign it with TaskUpdate.");
     let code = "lead-stops-with-open-work";
-    Some(Finding::new(Gate::LeadStopsEarly, code, mode.into(), case.actor(), reason.finish()))
+    Some(Finding::new(Gate::LeadStopsEarly, code, mode.into(), case.actor(), reason))
 }
 
 /// Whether the lead ends its turn. The gate then reads every part of the team's files.

@@ -102,7 +102,7 @@ fn unreadable_finding(policy: &Policy, case: &Case<'_>, found: &[Finding]) -> Op
     let (gate, gate_mode, about) = gates.max_by_key(|(_, mode, _)| Decision::from(*mode))?;
     let may_block = policy.on_error == OnError::Block && failure::can_block(case.event.kind);
     let mode = if may_block { gate_mode } else { Mode::Warn };
-    let reason = Reason::of(mode).then("the policy cannot judge this, because teamkeep cannot read ");
+    let reason = Reason::default().then("the policy cannot judge this, because teamkeep cannot read ");
     let reason = match missing.path.as_str() {
         "" => reason.then("the team's files"),
         path => reason.quote(path),
@@ -114,5 +114,5 @@ fn unreadable_finding(policy: &Policy, case: &Case<'_>, found: &[Finding]) -> Op
         }
         _ => "Check TaskList first, and report this to the user.",
     });
-    Some(Finding::new(gate, failure::FAILED, mode.into(), &about, reason.finish()))
+    Some(Finding::new(gate, failure::FAILED, mode.into(), &about, reason))
 }

@@ -145,18 +145,12 @@ impl<'c, 'a> Shutdown<'c, 'a> {
     fn unknown_list(&self) -> Option<Finding> {
         let (task, name) = (self.case.team.missing.first()?, self.names.first()?);
         let reason = self
-            .reason(Mode::Warn, name)
+            .reason(name)
             .then("; teamkeep cannot check open tasks: task ")
             .name(task)
             .then(" is not in a task list that hooks know.")
             .instead("Check TaskList for open work first.");
-        Some(Finding::new(
-            Gate::PrematureShutdown,
-            "task-list-unknown",
-            Decision::Warn,
-            name,
-            reason.finish(),
-        ))
+        Some(Finding::new(Gate::PrematureShutdown, "task-list-unknown", Decision::Warn, name, reason))
     }
 
     /// Whether a teammate may stop whatever it works on.
@@ -209,7 +203,7 @@ impl<'c, 'a> Shutdown<'c, 'a> {
             (Act::Delete, OpenWork::Answer(_)) => "deletion-after-answer",
             (Act::Delete, _) => "deletion-of-busy-team",
         };
-        let reason = self.reason(mode, name);
+        let reason = self.reason(name);
         let (reason, advice) = match open {
             OpenWork::Tasks(tasks) => {
                 let is_own = matches!((self.act, self.stops), (Act::Approve, Stops::All));
@@ -246,12 +240,12 @@ impl<'c, 'a> Shutdown<'c, 'a> {
             _ => advice,
         };
         let about = if self.act == Act::Delete { self.case.actor() } else { name };
-        Finding::new(Gate::PrematureShutdown, code, mode.into(), about, reason.instead(advice).finish())
+        Finding::new(Gate::PrematureShutdown, code, mode.into(), about, reason.instead(advice))
     }
 
     /// The start of a reason: the action.
-    fn reason(&self, mode: Mode, name: &str) -> Reason {
-        let reason = Reason::of(mode);
+    fn reason(&self, name: &str) -> Reason {
+        let reason = Reason::default();
         match (self.act, self.stops) {
             (Act::Request, _) => reason.then("a shutdown request to ").name(name),
             (Act::Stop, Stops::All) => reason.then("stopping ").name(name),
@@ -276,14 +270,14 @@ fn absent_finding(case: &Case<'_>, to: &str) -> Option<Finding> {
         return None;
     }
     let has_left = case.has_left(to);
-    let reason = Reason::of(Mode::Warn).then("a shutdown request to ").name(to);
+    let reason = Reason::default().then("a shutdown request to ").name(to);
     let reason = reason.then(if has_left { ", who has left the team." } else { ", who is not in the team." });
     let reason = match case.teammates().as_slice() {
         [] => reason.then(" It has no teammates."),
         there => reason.then(" Its teammates are ").names(there).then("."),
     };
     let code = "shutdown-of-absent-teammate";
-    Some(Finding::new(Gate::PrematureShutdown, code, Decision::Warn, to, reason.finish()))
+    Some(Finding::new(Gate::PrematureShutdown, code, Decision::Warn, to, reason))
 }
 
 /// The teammate that approves its shutdown. 2.1.47 names no agent in tool events, and stops any teammate that

@@ -25,8 +25,8 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         ),
         _ => return None,
     };
-    let reason = Reason::of(mode).then(action).then(" would stop the lead and end the whole team.");
-    let reason = reason.instead(advice).finish();
+    let reason = Reason::default().then(action).then(" would stop the lead and end the whole team.");
+    let reason = reason.instead(advice);
     Some(Finding::new(Gate::ProtectLead, code, mode.into(), case.actor(), reason))
 }
 

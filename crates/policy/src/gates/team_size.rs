@@ -16,9 +16,9 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let settings = &policy.team_size;
     let name = spawned(case)?;
     let finding = |code, reason: Reason| {
-        Some(Finding::new(Gate::TeamSize, code, settings.mode.into(), case.actor(), reason.finish()))
+        Some(Finding::new(Gate::TeamSize, code, settings.mode.into(), case.actor(), reason))
     };
-    let reason = Reason::of(settings.mode).then("spawning ").name(name);
+    let reason = Reason::default().then("spawning ").name(name);
     let there = case.teammates();
     let coming = spawning(case).into_iter().filter(|other| *other != name && !there.contains(other)).count();
     let count = there.len() + coming;

@@ -26,7 +26,7 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         _ => ("completion-before-dependencies", "completing "),
     };
     let about = case.event.actor.name.as_deref().or_else(|| case.owner(task));
-    let reason = Reason::of(mode)
+    let reason = Reason::default()
         .then(doing)
         .tasks(&[task])
         .then(" before the tasks that it depends on: ")
@@ -34,7 +34,7 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         .then(".")
         .instead("Wait for it or help with it. If the dependency no longer applies, remove it first.");
     let about = about.unwrap_or_else(|| case.actor());
-    Some(Finding::new(Gate::UnfinishedDependencies, code, mode.into(), about, reason.finish()))
+    Some(Finding::new(Gate::UnfinishedDependencies, code, mode.into(), about, reason))
 }
 
 /// The update, if it starts or completes a task.

@@ -26,7 +26,7 @@ fn idles(scene: &mut Scene) -> Vec<(&'static str, Decision)> {
 
 fn request(scene: &mut Scene) -> Option<(&'static str, Decision, String)> {
     let found = scene.judge(&lead(), &before("SendMessage", ask("bob"))).pop()?;
-    Some((found.code, found.decision, found.reason))
+    Some((found.code, found.decision, found.text()))
 }
 
 fn reason(scene: &mut Scene) -> String {

@@ -119,7 +119,7 @@ fn a_task_that_waits_for_one_in_work_is_attended() {
     scene.happens(&mate("alice"), &json!({"hook_event_name": "SubagentStop"}));
     scene.happens(&mate("alice"), &idle("alice"));
     let found = scene.judge(&lead(), &stop(listed("Review it")));
-    assert!(found[0].reason.contains("task 1 ") && found[0].reason.contains("task 2 "));
+    assert!(found[0].text().contains("task 1 ") && found[0].text().contains("task 2 "));
     scene.team.mail.insert("team-lead".to_owned(), 1);
     assert!(!refused(&mut scene), "the lead has mail");
 }
@@ -193,7 +193,7 @@ fn the_lead_of_a_recorded_run_is_blocked_when_nobody_works() {
     {
         for found in play(name, &policy, |_| {}) {
             for finding in found.findings.iter().filter(|finding| finding.gate == Gate::LeadStopsEarly) {
-                assert!(finding.reason.contains("task 2 "), "{}", finding.reason);
+                assert!(finding.text().contains("task 2 "), "{}", finding.text());
                 told += &format!("{name} {}\n", found.step);
             }
         }

@@ -60,7 +60,7 @@ fn beyond_the_limit_only_new_work_is_blocked() {
     spends(&mut scene, "alice", 1_000, Some(1.25), 1);
     spends(&mut scene, "team-lead", 500, Some(0.76), 2);
     let found = scene.judge(&lead(), &spawn("carol"));
-    insta::assert_snapshot!(found[0].reason, @r#"Blocked: starting agent carol beyond the budget: the team spent $2.01 of $2.00 (100%): alice $1.25, team-lead $0.76. The transcripts end at 1970-01-01 00:00:02 UTC; later messages are not counted. Let the work in progress end, collect the results, and shut down the teammates that are done. Report the rest to the user, who can raise the limit or pause the gate "budget"."#);
+    insta::assert_snapshot!(found[0].text(), @r#"Blocked: starting agent carol beyond the budget: the team spent $2.01 of $2.00 (100%): alice $1.25, team-lead $0.76. The transcripts end at 1970-01-01 00:00:02 UTC; later messages are not counted. Let the work in progress end, collect the results, and shut down the teammates that are done. Report the rest to the user, who can raise the limit or pause the gate "budget"."#);
     for call in [task(), spawn("carol"), message("bob")] {
         assert_eq!(scene.codes(&lead(), &call), [("budget-exhausted", Decision::Block)], "{call}");
         assert!(is_blocked(&mut scene, &mate("alice"), &call), "{call}");
@@ -119,7 +119,7 @@ fn the_lead_is_warned_once_for_each_limit_and_level() {
         let state = scene.team.key();
         let counting = Counting { state: &state, max_blocks: 3, at: 0, ends_turn: true };
         let verdicts = crate::decide(&found, &mut guard, &counting, |_| false).verdicts;
-        let shown = verdicts.iter().map(|verdict| format!("{} {}", verdict.code, verdict.reason));
+        let shown = verdicts.iter().map(|verdict| format!("{} {}", verdict.code, verdict.text()));
         shown.collect::<Vec<_>>()
     };
     spends(&mut scene, "alice", 799, Some(1.0), 1);
@@ -191,12 +191,12 @@ fn the_limit_of_a_task_counts_its_owner_meanwhile_and_concerns_what_the_owner_st
     spends(&mut scene, "bob", 500, None, now);
     assert!(!is_blocked(&mut scene, &mate("alice"), &task()));
     spends(&mut scene, "alice", 1, None, now);
-    insta::assert_snapshot!(scene.judge(&mate("alice"), &task())[0].reason, @r#"Blocked: creating a task beyond the budget: task 1 spent 100 of 100 tokens (100%): alice 100. The transcripts end at 1970-01-01 00:00:07 UTC; later messages are not counted. Finish the work in progress and report to the lead. The user can raise the limit or pause the gate "budget"."#);
+    insta::assert_snapshot!(scene.judge(&mate("alice"), &task())[0].text(), @r#"Blocked: creating a task beyond the budget: task 1 spent 100 of 100 tokens (100%): alice 100. The transcripts end at 1970-01-01 00:00:07 UTC; later messages are not counted. Finish the work in progress and report to the lead. The user can raise the limit or pause the gate "budget"."#);
     assert!(is_blocked(&mut scene, &mate("alice"), &spawn("carol")));
     assert!(!is_blocked(&mut scene, &mate("bob"), &task()), "it has another task");
     assert!(!is_blocked(&mut scene, &lead(), &spawn("carol")));
     assert!(!is_blocked(&mut scene, &lead(), &message("bob")));
-    insta::assert_snapshot!(scene.judge(&lead(), &message("alice"))[0].reason, @"Warning: task 1 spent 100 of 100 tokens (100%): alice 100. The transcripts end at 1970-01-01 00:00:07 UTC; later messages are not counted. From now on new agents and new tasks of its owner are blocked.");
+    insta::assert_snapshot!(scene.judge(&lead(), &message("alice"))[0].text(), @"Warning: task 1 spent 100 of 100 tokens (100%): alice 100. The transcripts end at 1970-01-01 00:00:07 UTC; later messages are not counted. From now on new agents and new tasks of its owner are blocked.");
     scene.task(json!({"id": "1", "status": "completed", "owner": "alice"}));
     scene.happens(&mate("alice"), &update("completed"));
     assert!(!is_blocked(&mut scene, &mate("alice"), &task()), "the task is done");

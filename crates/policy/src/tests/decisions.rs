@@ -1,12 +1,12 @@
 //! From finding to verdict.
 
 use super::scene::decide;
-use crate::{Counting, Decision, Finding, Guard, TeamState, Verdict};
+use crate::{Counting, Decision, Finding, Guard, Reason, TeamState, Verdict};
 use teamkeep_config::Gate;
 use teamkeep_model::team::Task;
 
 fn finding(gate: Gate, about: &str, decision: Decision) -> Finding {
-    Finding::new(gate, "c", decision, about, "no".to_owned())
+    Finding::new(gate, "c", decision, about, Reason::default().then("no"))
 }
 
 fn rule(name: &str) -> Finding {

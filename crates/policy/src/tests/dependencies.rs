@@ -21,7 +21,7 @@ fn a_task_is_not_started_or_completed_before_its_dependencies() {
     let bob = mate("bob");
     let found = scene.judge(&bob, &update("2", "in_progress"));
     assert_eq!((found[0].code, found[0].decision), ("start-before-dependencies", Decision::Warn));
-    assert!(found[0].reason.contains("task 1 "));
+    assert!(found[0].text().contains("task 1 "));
     assert_eq!(
         scene.codes(&bob, &update("2", "completed")),
         [("completion-before-dependencies", Decision::Warn)]

@@ -64,7 +64,7 @@ fn a_team_is_not_deleted_while_a_teammate_is_busy() {
     let delete = before("TeamDelete", json!({}));
     let found = scene.judge(&lead(), &delete);
     assert_eq!((found[0].code, found[0].about.as_str()), ("deletion-of-busy-team", "team-lead"));
-    assert!(found[0].reason.contains("bob") && found[0].reason.contains("task 2"));
+    assert!(found[0].text().contains("bob") && found[0].text().contains("task 2"));
     // An agent outside the roster is a member, unless it was seen to leave.
     scene.team.members.retain(|name| name == "team-lead");
     assert_eq!(scene.codes(&lead(), &delete), [("deletion-of-busy-team", BLOCK)]);
@@ -200,14 +200,14 @@ fn a_request_to_an_absent_teammate_lists_the_teammates() {
     let found = scene.judge(&lead(), &before("SendMessage", ask("bobby")));
     assert_eq!((found[0].code, found[0].decision), ("shutdown-of-absent-teammate", WARN));
     assert_eq!(
-        found[0].reason,
+        found[0].text(),
         "Warning: a shutdown request to bobby, who is not in the team. Its teammates are alice, bob, carol."
     );
     scene.happens(&lead(), &after("TaskStop", json!({"task_id": "alice"})));
     scene.team.members.retain(|name| name != "alice");
     scene.team.tasks.remove("1");
     let found = scene.judge(&lead(), &before("SendMessage", ask("alice")));
-    assert!(found[0].reason.contains("alice, who has left the team. Its teammates are bob, carol."));
+    assert!(found[0].text().contains("alice, who has left the team. Its teammates are bob, carol."));
     // An agent that is being spawned is not in the roster, and without a roster it is unknown.
     scene.happens(&lead(), &before("Agent", json!({"name": "dave"})));
     assert!(asked(&mut scene, "dave").is_empty());

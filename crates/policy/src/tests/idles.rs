@@ -67,7 +67,7 @@ fn a_teammate_that_waits_for_a_task_may_go_idle() {
     assert!(idles(&mut scene, "bob").is_empty());
     scene.task(json!({"id": "4", "status": "in_progress", "owner": "bob"}));
     let found = scene.judge(&mate("bob"), &idle("bob"));
-    assert!(found[0].reason.contains("task 4") && !found[0].reason.contains("task 2"));
+    assert!(found[0].text().contains("task 4") && !found[0].text().contains("task 2"));
 }
 
 #[test]
@@ -162,5 +162,5 @@ fn the_lead_does_not_stop_while_nobody_works_on_what_is_in_progress() {
     assert!(scene.codes(&lead(), &stop).is_empty());
     scene.task(json!({"id": "3", "status": "in_progress", "owner": "team-lead"}));
     let found = scene.judge(&lead(), &running);
-    assert!(found[0].reason.contains("task 3") && !found[0].reason.contains("task 2"));
+    assert!(found[0].text().contains("task 3") && !found[0].text().contains("task 2"));
 }

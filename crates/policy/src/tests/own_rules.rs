@@ -49,10 +49,10 @@ fn a_rule_s_finding_has_its_name_and_place() {
         (found.rule.as_deref(), found.file_line.as_deref()),
         (Some("no-tools"), Some("teamkeep.toml:7"))
     );
-    assert_eq!(found.reason, "Blocked: Do not, says no-tools.");
+    assert_eq!(found.text(), "Blocked: Do not, says no-tools.");
     scene.rules[0].reason.clear();
     assert_eq!(
-        scene.judge(&mate("bob"), &bash("ls"))[0].reason,
+        scene.judge(&mate("bob"), &bash("ls"))[0].text(),
         "Blocked: the user's rule \"no-tools\" objects."
     );
 }
@@ -61,9 +61,9 @@ fn a_rule_s_finding_has_its_name_and_place() {
 fn a_warning_at_an_idle_names_who_goes_idle() {
     let mut scene = Scene::with(&[]);
     scene.rules.push(rule("r", Mode::Warn));
-    assert_eq!(scene.judge(&mate("bob"), &idle("bob"))[0].reason, "Warning: bob goes idle: Do not, says r.");
+    assert_eq!(scene.judge(&mate("bob"), &idle("bob"))[0].text(), "Warning: bob goes idle: Do not, says r.");
     scene.rules[0].action = Mode::Block;
-    assert_eq!(scene.judge(&mate("bob"), &idle("bob"))[0].reason, "Blocked: Do not, says r.");
+    assert_eq!(scene.judge(&mate("bob"), &idle("bob"))[0].text(), "Blocked: Do not, says r.");
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_rule_matches_its_events_in_either_spelling() {
     scene.rules = vec![Rule { events: vec!["PostToolUse".to_owned()], ..blocks }];
     let found = scene.judge(&mate("bob"), &after);
     assert_eq!((found.len(), found[0].decision), (1, Decision::Warn), "what has happened is not blocked");
-    assert_eq!(found[0].reason, "Warning: Do not, says r.");
+    assert_eq!(found[0].text(), "Warning: Do not, says r.");
 }
 
 #[test]
@@ -172,10 +172,10 @@ fn a_rule_that_cannot_read_a_value_is_undecided() {
     let found = written(rules(), (2 << 20) + 1, OnError::Allow);
     let [one] = &*found else { panic!("{found:?}") };
     assert_eq!((one.decision, one.code, one.rule.as_deref()), (Decision::Warn, "rule-undecided", Some("a")));
-    insta::assert_snapshot!(one.reason, @r#"Warning: the user's rule "a" could not be evaluated (and 2 more): there are 2097153 bytes at "/tool_input/content", and its pattern reads 2097152 at most."#);
+    insta::assert_snapshot!(one.text(), @r#"Warning: the user's rule "a" could not be evaluated (and 2 more): there are 2097153 bytes at "/tool_input/content", and its pattern reads 2097152 at most."#);
     let found = written(rules(), 14 << 20, OnError::Block);
     assert_eq!((found.len(), found[0].decision), (1, Decision::Block));
-    insta::assert_snapshot!(found[0].reason, @r#"Blocked: the user's rule "a" could not be evaluated (and 2 more): there are 14680064 bytes at "/tool_input/content", and its pattern reads 2097152 at most. The policy has on-error = "block". Make the input smaller, or ask the user."#);
+    insta::assert_snapshot!(found[0].text(), @r#"Blocked: the user's rule "a" could not be evaluated (and 2 more): there are 14680064 bytes at "/tool_input/content", and its pattern reads 2097152 at most. The policy has on-error = "block". Make the input smaller, or ask the user."#);
     let lasting = [named("a"), Rule { lasting: true, ..named("b") }];
     let found = written(lasting.into(), 14 << 20, OnError::Block);
     assert_eq!(

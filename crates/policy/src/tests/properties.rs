@@ -155,8 +155,8 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             (done, counts) = (guard.completed.len(), Counts::new());
         }
         for finding in &found {
-            prop_assert!(finding.reason.chars().count() <= 600, "{}", finding.reason);
-            prop_assert!(!finding.reason.chars().any(char::is_control), "{:?}", finding.reason);
+            prop_assert!(finding.text().chars().count() <= 600, "{}", finding.text());
+            prop_assert!(!finding.text().chars().any(char::is_control), "{:?}", finding.text());
             prop_assert!(finding.decision != Decision::Allow);
             let verdict = decide(finding, &state, &mut guard, most, false);
             if verdict.gate == Gate::PrematureShutdown.name() && verdict.decision != Decision::Block {

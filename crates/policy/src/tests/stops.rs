@@ -55,7 +55,7 @@ fn a_stop_of_one_of_several_is_blocked_if_none_has_finished_and_warned_if_some_h
     assert_eq!(stopped(&mut scene, "t1"), [("stop-of-busy-teammate", BLOCK)]);
     assert_eq!(stopped(&mut scene, "t3"), [("stop-of-busy-teammate", WARN)], "it may be carol");
     let found = scene.judge(&lead(), &before("TaskStop", json!({"task_id": "t1"})));
-    assert!(found[0].reason.contains("stopping t1, which may be "), "{}", found[0].reason);
+    assert!(found[0].text().contains("stopping t1, which may be "), "{}", found[0].text());
     // A member that has left is finished, whatever the state of its tasks. An id listed from then on belongs to another agent.
     scene.happens(&mate("alice"), &json!({"hook_event_name": "SessionEnd"}));
     assert_eq!(stopped(&mut scene, "t1"), [("stop-of-busy-teammate", WARN)], "it may have been alice's");

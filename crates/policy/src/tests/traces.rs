@@ -33,7 +33,7 @@ fn only_the_request_to_a_busy_teammate_is_found() {
         let requests = with_code(&found, "shutdown-of-busy-teammate");
         let [request] = requests.as_slice() else { panic!("{name}: {requests:#?}") };
         assert_eq!((request.about.as_str(), request.decision), ("bob", Decision::Block), "{name}");
-        assert!(request.reason.contains("task 2 ") && request.reason.contains("in_progress"), "{name}");
+        assert!(request.text().contains("task 2 ") && request.text().contains("in_progress"), "{name}");
     }
 }
 
@@ -88,8 +88,8 @@ fn the_default_policy_warns_at_these_events_of_the_recorded_runs() {
 #[test]
 fn the_reasons_in_a_recorded_run_are_these() {
     let found = found("v328-inprocess");
-    let mut reasons: Vec<&str> =
-        found.iter().flat_map(|found| &found.findings).map(|finding| finding.reason.as_str()).collect();
+    let mut reasons: Vec<String> =
+        found.iter().flat_map(|found| &found.findings).map(|finding| finding.text()).collect();
     reasons.dedup();
     insta::assert_snapshot!(reasons.join("\n"), @r#"
     Warning: starting task 2 "Review the parser" (pending, owner bob) before the tasks that it depends on: task 1 "Draft the parser" (in_progress, owner alice). Wait for it or help with it. If the dependency no longer applies, remove it first.

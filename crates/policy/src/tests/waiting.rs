@@ -28,7 +28,7 @@ fn pending_tasks_do_not_block_an_idle_while_all_work_in_progress_waits() {
         assert!(!refused(&mut scene), "nor does a task that nobody has taken");
         scene.task(json!({"id": "2", "status": "in_progress", "owner": "bob"}));
         let found = scene.judge(&mate("bob"), &idle("bob"));
-        assert!(found[0].reason.contains("task 2") && !found[0].reason.contains("task 1"));
+        assert!(found[0].text().contains("task 2") && !found[0].text().contains("task 1"));
     }
 }
 

@@ -18,7 +18,7 @@ for (const message of messages) {
 const gist = (message) => short(message.summary || message.text.slice(0, 200).replace(/\s+/g, " "), 120);
 
 function stateOf(message) {
-  if (message.refused !== null) return [unsent(message) + ": ", bdi(bareReason(message.refused))];
+  if (message.refused !== null) return [unsent(message) + ": ", bdi(message.refused)];
   if (message.delivered === null) return unknown();
   return message.delivered ? "read by the recipient" : "never read by the recipient";
 }

@@ -91,9 +91,7 @@ const atEnd = (card, time) => (card && isEnded(time) && card.gone === "erased" &
   ? { ...card, column: "completed" } : card);
 
 // A message that was not sent: teamkeep blocked it, or Claude Code or another hook rejected it.
-const PREFIXES = ["Blocked: ", "Refused: "];
-const bareReason = (reason) => reason.replace(/^(Blocked|Refused): /, "");
-const unsent = (message) => (PREFIXES.some((prefix) => message.refused.startsWith(prefix)) ? "blocked" : "rejected");
+const unsent = (message) => (message.blocked ? "blocked" : "rejected");
 
 // Numbers of messages: sent between agents, automatic, blocked, rejected.
 const messageCounts = { sent: 0, automatic: 0, blocked: 0, rejected: 0 };

@@ -60,7 +60,7 @@ impl Desk {
 
     fn reason(&mut self, actor: &Actor, tool: &str, input: Value) -> String {
         let input = Desk::input(&self.file(), input);
-        let reason = self.scene.judge(actor, &before(tool, input)).swap_remove(0).reason;
+        let reason = self.scene.judge(actor, &before(tool, input)).swap_remove(0).text();
         reason.replace(&*self.dir.path().canonicalize().unwrap().to_string_lossy(), "DIR")
     }
 }

@@ -82,7 +82,7 @@ impl Repo {
     }
 
     fn reason(&mut self, name: &str, command: &str) -> String {
-        self.scene.judge(&mate(name), &before("Bash", line(command))).swap_remove(0).reason
+        self.scene.judge(&mate(name), &before("Bash", line(command))).swap_remove(0).text()
     }
 }
 
