@@ -128,7 +128,7 @@ impl<'a> Replay<'a> {
             (judge(self.policy, self.rules, &case), !completion_check::due(self.policy, &case).is_empty())
         };
         findings.extend(self.record.findings(recorded, self.policy));
-        let counted = Findings { event: &event, findings: &findings, max_blocks: self.policy.max_blocks };
+        let counted = Findings { event: &event, findings: &findings, policy: self.policy, rules: self.rules };
         let evaluation = evaluate(counted, team, &mut self.guard, |_| false);
         let blocked = self.record.was_blocked(recorded);
         budget::observe(self.policy, &event, team);

@@ -309,7 +309,7 @@ impl MessageEntry {
 pub struct VerdictEntry {
     pub decision: Decision,
     pub gate: String,
-    /// What the model read.
+    /// The text that the model read.
     pub text: String,
     /// The same without the advice to the model.
     pub reason: String,

@@ -221,13 +221,7 @@ impl Gate {
         }
     }
 
-    /// Whether it reads the team's files only when it needs them: it judges by other records, or describes a conflict.
-    pub fn reads_team_on_demand(self) -> bool {
-        self.guards_files() || self == Gate::Budget
-    }
-
-    /// Whether it guards the files that the agents of a team share: it judges what they did to files before, and reads the
-    /// team's files only to describe a conflict.
+    /// Whether it guards the files that the agents of a team share: it judges by what they did to files before.
     pub fn guards_files(self) -> bool {
         matches!(self, Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything)
     }

@@ -4,10 +4,10 @@ use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
 use crate::{
-    Case, Counting, Decision, Finding, Guard, Judged, Judgement, Reason, RecordedVerdict, TeamState, Verdict,
-    needs_team_state,
+    Case, Counting, Decision, Finding, Guard, Judged, Judgement, Reason, RecordedVerdict, Rules, TeamState,
+    Verdict, reads_team,
 };
-use teamkeep_config::Gate;
+use teamkeep_config::{Gate, Policy};
 use teamkeep_model::event::{Event, Id};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -44,29 +44,30 @@ impl Evaluation {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Findings<'a> {
     pub event: &'a Judged<'a>,
     pub findings: &'a [Finding],
-    pub max_blocks: u32,
+    pub policy: &'a Policy,
+    pub rules: &'a Rules<'a>,
 }
 
 /// Notes the progress of the team, counts each finding, and applies overrides and the loop guard. `lifts` returns whether an
 /// override allows the action of a finding; an allowance is then used up.
 pub fn evaluate(
-    Findings { event, findings, max_blocks }: Findings<'_>,
+    Findings { event, findings, policy, rules }: Findings<'_>,
     team: &TeamState,
     guard: &mut Guard,
     lifts: impl FnMut(&Finding) -> bool,
 ) -> Evaluation {
     // For other events, a hook call does not read the tasks.
-    if !findings.is_empty() || needs_team_state(event) {
+    if !findings.is_empty() || reads_team(policy, rules, event) {
         guard.note_progress(team);
     }
     if findings.is_empty() {
         return Evaluation::default();
     }
-    let state = team.key();
+    let (state, max_blocks) = (team.key(), policy.max_blocks);
     let (at, ends_turn) = (event.at.millis(), Case::new(*event, team).ends_turn());
     decide(findings, guard, &Counting { state: &state, max_blocks, at, ends_turn }, lifts)
 }

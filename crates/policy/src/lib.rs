@@ -30,7 +30,7 @@ pub use activity::{Activity, Sign};
 pub use case::{Case, Judged};
 pub use evaluation::{Evaluation, Findings, VERDICT, decide, evaluate, line, uncounted};
 pub use file_history::{FileHistory, FileState, GitCall, is_below};
-pub use gates::judge;
+pub use gates::{judge, reads_team};
 pub use git::{Affected, Effect, Files, GitCommand, GitCommands, Makes};
 pub use guard::{Counting, Guard};
 pub use ledger::{FinalText, Ledger, MemberActivity, PendingToolCall, TeammateRef, mark};
@@ -38,5 +38,5 @@ pub use live_state::{Change, LiveState, MemberState, Removal, TaskChange, TaskEv
 pub use observe::{Sent, asks, stopped};
 pub use reason::{MAX_REASON_CHARS, Reason, cut, escaped};
 pub use rules::Rules;
-pub use team_state::{Judgement, TeamState, Unreadable, needs_team_state};
+pub use team_state::{Judgement, TeamState, Unreadable};
 pub use verdict::{Decision, Finding, RecordedVerdict, Verdict};

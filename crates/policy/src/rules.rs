@@ -6,7 +6,7 @@ use std::slice;
 
 use serde_json::Value;
 
-use super::{Case, Decision, Finding, Reason, escaped, failure};
+use super::{Case, Decision, Finding, Judged, Reason, escaped, failure};
 use teamkeep_config::pattern::{is_plain, matches as glob, max_input_len, regex_of};
 use teamkeep_config::{BoundedRegex, Gate, Mode, OnError, Rule, required_literal};
 use teamkeep_model::payload::{Kind, Payload};
@@ -35,6 +35,14 @@ impl<'a> Rules<'a> {
     /// Whether they are evaluated at an event: it can be blocked, or one of them names it.
     pub fn apply_to(&self, kind: Kind) -> bool {
         self.rules.iter().any(|compiled| kind.is_judged() || compiled.rule.applies_to(kind))
+    }
+
+    /// Whether one of them names this event and its tool.
+    pub(super) fn concern(&self, event: &Judged<'_>) -> bool {
+        let tool = event.payload.tool_name().unwrap_or_default();
+        let names = |tools: &[Pattern<'_>]| any_matches(tools, "tools", tool) != Ok(false);
+        let mut applying = self.rules.iter().filter(|compiled| compiled.applies(event));
+        applying.any(|compiled| compiled.tools.is_empty() || names(&compiled.tools))
     }
 
     /// Findings in the order of the rules, then one for those without a result.
@@ -78,16 +86,20 @@ impl<'a> CompiledRule<'a> {
         }
     }
 
+    /// Whether it applies to the event, whatever its tool is.
+    fn applies(&self, event: &Judged<'_>) -> bool {
+        let has_tool = self.tools.is_empty() || event.payload.tool_name().is_some();
+        self.rule.action != Mode::Off && self.rule.applies_to(event.kind) && has_tool
+    }
+
     /// Whether everything that the rule names matches. A mismatch decides, even if another pattern has no result.
     fn matches(&self, case: &Case<'_>, is_late: &dyn Fn() -> bool) -> Match {
-        let (rule, event) = (self.rule, &case.event);
-        let tool = event.payload.tool_name();
-        let needs_tool = !rule.tools.is_empty();
-        if rule.action == Mode::Off || !rule.applies_to(event.kind) || (needs_tool && tool.is_none()) {
+        let event = &case.event;
+        if !self.applies(event) {
             return Ok(false);
         }
         let names = [
-            ("tools", self.tools.as_slice(), tool),
+            ("tools", self.tools.as_slice(), event.payload.tool_name()),
             ("actor", slice::from_ref(&self.actor), event.actor.name.as_deref()),
             ("team", slice::from_ref(&self.team), case.team.name.as_deref()),
         ];

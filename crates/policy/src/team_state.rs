@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::observe::{Sent, idle_teammate, shutdown_request};
+use super::observe::{idle_teammate, shutdown_request};
 use super::{Case, Judged, Ledger, TaskChange, TaskEvent};
 use crate::spending::Spending;
-use teamkeep_config::Gate;
+use teamkeep_model::TaskStatus;
 use teamkeep_model::event::LEAD;
-use teamkeep_model::payload::{Kind, MessageKind, TaskUpdate};
+use teamkeep_model::payload::{Kind, TaskUpdate};
 use teamkeep_model::team::{
     FileContent, Lists, Mail, PlanNotice, Task, TeamFile, TeamPath, mailbox, task_key,
 };
-use teamkeep_model::{TaskStatus, Tool};
 
 /// The team at the moment of the event.
 #[derive(Debug, Clone, Default)]
@@ -164,23 +163,6 @@ pub struct Judgement<'a> {
     pub blocked: bool,
     /// The agents whose shutdown premature-shutdown allowed although they are unfinished.
     pub approved: &'a [String],
-}
-
-/// Whether a gate needs the tasks, the roster or the inboxes for this event. Reading them is the most expensive part
-/// of a call, and most tool calls do not concern a team.
-pub fn needs_team_state(event: &Judged<'_>) -> bool {
-    let payload = event.payload;
-    match (event.kind, payload.tool()) {
-        (Kind::PreToolUse, Some(Tool::SendMessage)) => {
-            Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain)
-        }
-        (Kind::PreToolUse, Some(tool)) => {
-            let of_team = Gate::ALL.iter().filter(|gate| !gate.reads_team_on_demand());
-            let mut events = of_team.filter_map(|gate| gate.event());
-            events.any(|(kind, tools)| kind == Kind::PreToolUse && tools.contains(&tool))
-        }
-        (kind, _) => !kind.is_before_tool() && kind.is_judged(),
-    }
 }
 
 /// A file or directory of the team that gates read and that cannot be read: a symlink or a special file in its place, a missing

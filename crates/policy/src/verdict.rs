@@ -38,7 +38,7 @@ pub struct Finding {
     pub counted: Option<String>,
     /// The action and why, escaped.
     pub reason: String,
-    /// What the model is to do instead; may be empty.
+    /// The advice to the model; may be empty.
     pub advice: String,
     pub rule: Option<String>,
     /// Where the rule is defined: `path:line`.
@@ -92,7 +92,7 @@ pub struct Verdict {
     pub gate: String,
     pub code: String,
     pub reason: String,
-    /// What the model is to do instead; may be empty.
+    /// The advice to the model; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub advice: String,
     /// The rule's name, for a rule.

@@ -151,7 +151,8 @@ fn explain(
     row(document, "state", format!("{members}, {tasks}; {as_of}"));
     row(document, "policy", &source.name);
     let case = Case::new(event, &input.state);
-    let findings = judge(&source.policy, &Rules::of(&source.rules), &case);
+    let rules = Rules::of(&source.rules);
+    let findings = judge(&source.policy, &rules, &case);
     for (name, result) in gate_results(source, &case, &findings) {
         document.line([plain(format!("  {name}")).width(26), plain(result)]);
     }
@@ -163,7 +164,7 @@ fn explain(
     let (team, now) = (input.state.name.as_deref(), context.clock.now());
     let mut guard = input.guard.clone();
     let max_blocks = source.policy.max_blocks;
-    let counted = Findings { event: &event, findings: &findings, max_blocks };
+    let counted = Findings { event: &event, findings: &findings, policy: &source.policy, rules: &rules };
     let judgement = evaluate(counted, &input.state, &mut guard, |finding| {
         let allowed = || input.overrides.allowed_shutdown(&finding.about, &input.state.members).is_some();
         (finding.gate == Gate::PrematureShutdown && allowed())

@@ -82,7 +82,7 @@ impl GateStateStore {
     }
 
     /// Takes the lock. One that is not free in time is a failure of the policy like any other, whoever holds it and why: the
-    /// call goes on without counting, so it neither waits longer nor repeats a block that nothing counts.
+    /// call continues without counting, so it neither waits longer nor repeats a block that nothing counts.
     fn lock(&self) -> io::Result<Lock> {
         let lock = fs::lock(&self.dir.join("gates.lock"), self.lock_timeout)?;
         lock.ok_or_else(|| fs::held_error("the policy's"))

@@ -17,10 +17,10 @@ use teamkeep_config::{Gate, Mode, Policy, Price};
 use teamkeep_model::payload::Kind;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::failure::uncounted_decision;
-use teamkeep_policy::gates::{budget, completion_check, needs_tasks};
+use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::{
     Case, Counting, Decision, Evaluation, FileHistory, Finding, Findings, Guard, Judged, Ledger, Rules,
-    TeamState, Unreadable, Verdict, decide, evaluate, judge, needs_team_state, uncounted,
+    TeamState, Unreadable, Verdict, decide, evaluate, judge, reads_team, uncounted,
 };
 use teamkeep_store::archive::{Archive, Index};
 
@@ -88,7 +88,7 @@ impl PolicyRequest<'_> {
 
         // Before the lock is taken, because other calls wait for it: files and checks.
         let until = Instant::now().checked_add(READ_TIMEOUT);
-        let mut index = self.index.filter(|_| needs_team_state(&self.event));
+        let index = self.index.filter(|_| reads_team(self.policy, self.rules, &self.event));
         let mut team = self.team(index, until);
         let checked = self.check_completion(&team);
         let spent = self.spending(&team).unwrap_or_else(|error| {
@@ -103,18 +103,9 @@ impl PolicyRequest<'_> {
         team.ledger = Ledger { files: files.clone(), ..ledger };
         team.spending = spent.map(|spent| spent.priced(&team, None)).unwrap_or_default();
 
-        // The findings. For most tool calls, the team's files are read only if they matter for one.
-        if index.is_none() && needs_tasks(self.policy, &Case::new(self.event, &team)) {
-            index = self.index;
-            team = TeamState { ledger: team.ledger, spending: team.spending, ..self.team(index, until) };
-        }
+        // The findings.
         let mut findings = judge(self.policy, self.rules, &Case::new(self.event, &team));
         findings.extend(checked);
-        if index.is_none() && !findings.is_empty() {
-            // The loop guard depends on the state of the work.
-            index = self.index;
-            team = TeamState { ledger: team.ledger, ..self.team(index, until) };
-        }
         let unread = team.unread + index.map_or(0, |_| self.unarchived);
         if unread > 0 {
             failed.get_or_insert(format!("{unread} of the team's files could not be read in time"));
@@ -126,7 +117,7 @@ impl PolicyRequest<'_> {
         let uses_overrides = !findings.is_empty() || self.event.kind == Kind::TaskCompleted;
         let found = if uses_overrides { self.overrides().found(self.now) } else { None };
         let counted =
-            Findings { event: &self.event, findings: &findings, max_blocks: self.policy.max_blocks };
+            Findings { event: &self.event, findings: &findings, policy: self.policy, rules: self.rules };
         let mut evaluation =
             self.with_overrides(&team.members, |allow| evaluate(counted, &team, &mut guard, allow));
 

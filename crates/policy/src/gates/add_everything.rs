@@ -28,9 +28,3 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     }
     None
 }
-
-/// Whether the result depends on the team's tasks.
-pub(super) fn needs_tasks(case: &Case<'_>) -> bool {
-    let is_lead = case.team.ledger.agent(&case.event).is_some_and(|agent| agent == LEAD);
-    is_lead && git_losses(case).iter().any(|loss| matches!(loss.what, Lost::Adds(_)))
-}

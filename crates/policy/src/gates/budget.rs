@@ -61,7 +61,7 @@ pub fn observe(policy: &Policy, event: &Judged<'_>, team: &mut TeamState) {
 }
 
 /// Whether a limit is per task, and the event changes a task.
-fn changes_tasks(policy: &Policy, event: &Judged<'_>) -> bool {
+pub(super) fn changes_tasks(policy: &Policy, event: &Judged<'_>) -> bool {
     let changes = matches!(event.kind, Kind::PreToolUse | Kind::PostToolUse)
         && event.payload.tool() == Some(Tool::TaskUpdate);
     changes && policy.budget.counts_tasks()
@@ -87,15 +87,6 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     // Only the lead can end the work of the team. Before 2.1.69, it may be the agent that the call does not name.
     let may_be_lead = matches!(case.event.actor.kind, ActorKind::Lead | ActorKind::Unknown);
     uses.iter().filter(|_| may_be_lead).map(|one| one.warns(case, mode)).collect()
-}
-
-/// Whether the team's tasks are needed: only an idle teammate without work is woken, and a limit can be per task.
-pub fn needs_tasks(policy: &Policy, case: &Case<'_>) -> bool {
-    let may_wake = policy.budget.is_on()
-        && policy.budget.mode == Mode::Block
-        && matches!(new_work(case), Some(NewWork::Wake(_)))
-        && uses(policy, &case.team.spending, case.event.at).any(|one| one.level() == Level::Blocks);
-    may_wake || changes_tasks(policy, &case.event)
 }
 
 /// The mode of a gate that makes an agent continue with other work: it does not block beyond a limit that blocks new work.

@@ -51,11 +51,6 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     Some(Finding { counted, ..Finding::new(Gate::EditCollision, code, mode.into(), &agent, reason) })
 }
 
-/// Whether the result depends on the team's tasks, which a hook call does not read for every edit.
-pub(super) fn needs_tasks(case: &Case<'_>) -> bool {
-    conflict(case).is_some_and(|conflict| conflict.by.is_some())
-}
-
 /// A file that is not as the agent knows it.
 struct Conflict<'a> {
     edit: &'a Edit,

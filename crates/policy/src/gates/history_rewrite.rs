@@ -22,11 +22,6 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     found
 }
 
-/// Whether the result depends on the team's tasks.
-pub(super) fn needs_tasks(case: &Case<'_>) -> bool {
-    git_losses(case).iter().any(|loss| matches!(loss.what, Lost::Tree { .. }))
-}
-
 /// The code and the reason of a loss, if it concerns another agent.
 fn finding(case: &Case<'_>, agent: &str, loss: &GitLoss, mode: Mode) -> Option<(&'static str, Reason)> {
     let files = &case.team.ledger.files;

@@ -1,8 +1,7 @@
 //! Evaluates all gates and rules over one event.
 //!
 //! A new gate is a file here with a `mod` line, and a variant of [`Gate`] in `config/policy.rs`: its settings, and what the
-//! gate's methods answer, such as the events that it judges ([`Gate::event`]) and whether it needs the team's files. Then come
-//! its keys (`config/keys.rs`, `config/default.toml`), a line in [`findings`] and in [`subject_of`], and a section of
+//! gate's methods answer, such as the events that it judges ([`Gate::event`]). Then come its keys (`config/keys.rs`, `config/default.toml`), a line in [`findings`] and in [`subject_of`], and a section of
 //! `docs/reference/policy.md`. Tests that list all gates, such as those of `explain`, fail until they have the new one.
 
 mod add_everything;
@@ -18,9 +17,10 @@ mod protect_lead;
 mod team_size;
 mod unfinished_dependencies;
 
-use super::{Access, Case, Decision, Finding, GitLoss, Reason, Rules, escaped, failure};
+use super::{Access, Case, Decision, Finding, GitLoss, Judged, Reason, Rules, escaped, failure};
 use teamkeep_config::{Gate, Mode, OnError, Policy};
 use teamkeep_model::Tool;
+use teamkeep_model::payload::Kind;
 
 /// Maximum length of a cause in a reason, in characters.
 const MAX_CAUSE_CHARS: usize = 160;
@@ -59,11 +59,26 @@ fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     finding.into_iter().collect()
 }
 
-/// Whether a gate needs the team's tasks for an event at which a hook call does not read them otherwise.
-pub fn needs_tasks(policy: &Policy, case: &Case<'_>) -> bool {
-    let guards = [edit_collision::needs_tasks, add_everything::needs_tasks, history_rewrite::needs_tasks];
-    (policy.guards_files() && guards.iter().any(|needs_tasks| needs_tasks(case)))
-        || budget::needs_tasks(policy, case)
+/// Whether a hook call reads the team's files for an event: a gate that is on or a rule judges it, and the loop guard counts by
+/// the state of the work. It is the most expensive part of a call, and most tool calls do not concern a team.
+pub fn reads_team(policy: &Policy, rules: &Rules<'_>, event: &Judged<'_>) -> bool {
+    let uses_files = match event.access {
+        Some(Access::Edit(_)) => true,
+        Some(Access::Git(git)) => !git.losses.is_empty(),
+        Some(Access::Used { .. }) | None => false,
+    };
+    let judges_tool = |gate: Gate| {
+        let tools = gate.event().map_or(&[][..], |(_, tools)| tools);
+        let is_on = gate.mode(policy).is_some_and(|mode| mode != Mode::Off);
+        let is_its = event.payload.tool().is_some_and(|tool| tools.contains(&tool));
+        is_on && is_its && (uses_files || !gate.guards_files())
+    };
+    let by_gate = match event.kind {
+        kind if kind.is_before_tool() => Gate::ALL.into_iter().any(judges_tool),
+        Kind::PostToolUse => budget::changes_tasks(policy, event),
+        kind => kind.is_judged(),
+    };
+    by_gate || rules.concern(event)
 }
 
 /// The losses by the git commands that an event is about to run.
