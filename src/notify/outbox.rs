@@ -41,8 +41,6 @@ struct Ledger {
 }
 
 impl Document for Ledger {
-    const MAX_BYTES: u64 = 16 << 20;
-
     fn check(&self) -> std::result::Result<(), String> {
         if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }

@@ -13,7 +13,7 @@ use teamkeep_model::event::SafeName;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::time::{self};
 use teamkeep_system::error::{Error, Result, candidates};
-use teamkeep_system::fs::{self, Document, JsonFile, Layout};
+use teamkeep_system::fs::{self, Document, JsonFile};
 use teamkeep_system::paths::Paths;
 use teamkeep_system::store_lock::StoreLock;
 
@@ -37,9 +37,6 @@ pub struct UndoRecord {
 }
 
 impl Document for UndoRecord {
-    const MAX_BYTES: u64 = 64 << 20;
-    const LAYOUT: Layout = Layout::Line;
-
     fn check(&self) -> std::result::Result<(), String> {
         // Only names that a restore can write may be removed, whatever the file contains.
         let is_number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());

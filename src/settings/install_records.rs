@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use teamkeep_system::error::{Error, Result};
-use teamkeep_system::fs::{self, Document, JsonFile, Layout};
+use teamkeep_system::fs::{self, Document, JsonFile};
 
 /// Format version.
 const V: u32 = 1;
@@ -53,9 +53,6 @@ impl AddedVariables {
 }
 
 impl Document for Record {
-    const MAX_BYTES: u64 = 64 * 1024;
-    const LAYOUT: Layout = Layout::Line;
-
     fn check(&self) -> std::result::Result<(), String> {
         if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }

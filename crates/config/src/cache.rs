@@ -11,9 +11,6 @@ use teamkeep_system::fs;
 
 /// The version that wrote the cache. Another version may read the file differently.
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
-/// Maximum size of the cache in bytes.
-const MAX_CACHE_BYTES: u64 = 4 << 20;
-
 /// The file, stored beside the policy's counts.
 #[derive(Serialize, Deserialize)]
 struct Cache<C> {
@@ -27,7 +24,7 @@ struct Cache<C> {
 
 /// The `on-error` of the last valid content of the user's file.
 pub fn last_on_error(user: &Path, cache: &Path) -> Option<OnError> {
-    let known: Json = serde_json::from_slice(&fs::read_regular(cache, MAX_CACHE_BYTES).ok()?.0).ok()?;
+    let known: Json = serde_json::from_slice(&fs::read_regular(cache, fs::MAX_JSON_BYTES).ok()?.0).ok()?;
     let (_, path) = known.get("hash")?.as_str()?.split_once(' ')?;
     let on_error = known.pointer("/config/policy/on-error").filter(|_| path == user.display().to_string())?;
     OnError::deserialize(on_error).ok()
@@ -44,7 +41,7 @@ pub(super) fn write_cache(path: &Path, hash: String, config: &Config, settings: 
 
 /// The configuration in the cache, if it is that of files with this hash.
 pub(super) fn read_cache(path: &Path, wanted: &str) -> Option<Config> {
-    let bytes = fs::read_regular(path, MAX_CACHE_BYTES).ok()?.0;
+    let bytes = fs::read_regular(path, fs::MAX_JSON_BYTES).ok()?.0;
     let Cache { program, hash, file_lines, mut config } =
         serde_json::from_slice::<Cache<Config>>(&bytes).ok()?;
     if program != PROGRAM || hash != wanted || file_lines.len() != config.rule.len() {

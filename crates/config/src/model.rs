@@ -12,8 +12,6 @@ use super::ship::Ship;
 use super::units::{duration, size};
 use super::{Policy, Rule};
 
-const MIB: u64 = 1 << 20;
-
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
@@ -34,11 +32,11 @@ pub struct Config {
 section! {
     pub struct Log {
         #[serde(deserialize_with = "size")]
-        pub segment_size: u64 = 16 * MIB,
+        pub segment_size: u64 = 16 << 20,
         #[serde(deserialize_with = "duration")]
         pub keep: Duration = Duration::from_secs(90 * 86_400),
         #[serde(deserialize_with = "size")]
-        pub keep_size: u64 = 512 * MIB,
+        pub keep_size: u64 = 512 << 20,
         #[serde(deserialize_with = "duration")]
         pub lock_patience: Duration = Duration::from_secs(1),
     }
@@ -49,7 +47,7 @@ section! {
         /// The response to a TeamDelete if the team's files could not be archived first.
         pub on_failure: OnFailure = OnFailure::Block,
         #[serde(deserialize_with = "size")]
-        pub largest_file: u64 = 32 * MIB,
+        pub largest_file: u64 = 32 << 20,
         #[serde(deserialize_with = "duration")]
         pub longest_look: Duration = Duration::from_secs(1),
         /// The sessions whose transcripts are archived when they end.
@@ -77,7 +75,7 @@ section! {
     pub struct Hook {
         pub watch: bool = true,
         #[serde(deserialize_with = "size")]
-        pub largest_input: u64 = 16 * MIB,
+        pub largest_input: u64 = 16 << 20,
         #[serde(deserialize_with = "duration")]
         pub stdin_patience: Duration = Duration::from_secs(2),
         #[serde(deserialize_with = "duration")]

@@ -52,7 +52,7 @@ codes! {
     BadNumber "bad-number" Error "The number is negative or too large.",
     BadDuration "bad-duration" Error "The value is not a valid duration such as \"90d\" or \"1m30s\", or a check's timeout is zero.",
     BadSize "bad-size" Error "The value is not a valid size such as \"16 MiB\".",
-    BadGlob "bad-glob" Error "The glob is invalid: it is empty or longer than 1024 characters, has an open bracket, or contains `**`.",
+    BadGlob "bad-glob" Error "The glob is invalid: it is empty, has an open bracket, or contains `**`.",
     BadRegex "bad-regex" Error "The regular expression is invalid.",
     LargeRegex "large-regex" Error "The compiled regular expression is larger than 64 KiB.",
     BadPointer "bad-pointer" Error "The key is not a valid JSON pointer such as \"/tool_input/command\".",

@@ -16,7 +16,7 @@ use super::settings::{Entry, Layer, Settings, build, words};
 use super::source::{self, Read, Source};
 use super::{Check, Rule, pattern};
 use teamkeep_system::error::{Cause, Error, Result};
-use teamkeep_system::fs::{Document, JsonFile, Layout};
+use teamkeep_system::fs::{Document, JsonFile};
 use teamkeep_system::store_lock::StoreLock;
 
 /// How long to wait for another process that changes the list of trusted files.
@@ -297,9 +297,6 @@ impl Default for Trust {
 }
 
 impl Document for Trust {
-    const MAX_BYTES: u64 = 4 << 20;
-    const LAYOUT: Layout = Layout::Pretty;
-
     fn check(&self) -> std::result::Result<(), String> {
         match self.v {
             1 => Ok(()),

@@ -160,11 +160,6 @@ impl std::fmt::Display for StoreAddress {
     }
 }
 
-/// Maximum length of a bucket's name: the largest of the services.
-const MAX_BUCKET_CHARS: usize = 222;
-/// Maximum length of a prefix or a directory.
-const MAX_PREFIX_CHARS: usize = 512;
-
 impl StoreAddress {
     /// Parses an address; `None` for an empty text.
     pub fn parse(text: &str) -> Result<Option<StoreAddress>, String> {
@@ -191,7 +186,7 @@ impl StoreAddress {
         let is_plain = |part: &str| {
             !part.is_empty() && !is_dots(part) && part.chars().all(|c| is_name_char(c) || c == '=')
         };
-        if prefix.len() > MAX_PREFIX_CHARS || !(prefix.is_empty() || prefix.split('/').all(is_plain)) {
+        if !prefix.is_empty() && !prefix.split('/').all(is_plain) {
             return Err(
                 "invalid prefix; expected names of letters, digits, `.`, `_`, `-` and `=` between slashes"
                     .to_owned(),
@@ -208,7 +203,7 @@ fn check_bucket(bucket: &str) -> Result<(), String> {
     if bucket.is_empty() {
         return Err("the address names no bucket".to_owned());
     }
-    if bucket.len() > MAX_BUCKET_CHARS || !bucket.chars().all(is_name_char) || is_dots(bucket) {
+    if !bucket.chars().all(is_name_char) || is_dots(bucket) {
         return Err("invalid bucket; expected letters, digits, `.`, `_` and `-`".to_owned());
     }
     Ok(())
@@ -252,7 +247,7 @@ fn directory(text: &str) -> Result<StoreAddress, String> {
             "invalid directory; expected an absolute path without `.`, `..` and empty names".to_owned()
         );
     }
-    if dir.len() > MAX_PREFIX_CHARS || !dir.chars().all(is_safe) {
+    if !dir.chars().all(is_safe) {
         return Err(
             "invalid directory; `%`, `?`, `#`, `\\` and control characters are not supported".to_owned()
         );

@@ -11,6 +11,7 @@ use super::command_line::FINISH;
 use super::{CalledBy, Recorder};
 use teamkeep_config::{Config, Files};
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{DAY, HOUR};
 use teamkeep_store::archive::{Archive, EndedBy, RunRecord};
 use teamkeep_store::log::Logs;
 use teamkeep_store::retention;
@@ -25,14 +26,6 @@ use teamkeep_system::process;
 
 /// How long the detached process waits for Claude Code to write its last lines and exit.
 const TIMEOUT: Duration = Duration::from_secs(10);
-
-/// A run without a team and without an index is closed when it began longer ago.
-const MAX_UNSEEN: Duration = Duration::from_secs(86_400);
-/// How often the logs of sessions are pruned if no run ends.
-const PRUNE_EVERY: Duration = Duration::from_secs(86_400);
-
-/// Minimum age of temporary files to remove, which killed writers left behind.
-const LEFTOVER_AGE: Duration = Duration::from_secs(3_600);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackgroundMode {
@@ -54,7 +47,7 @@ impl Recorder {
     /// Whether there is work: transcripts of an ended run, or a log that was not pruned for a day.
     pub(super) fn has_left(&self, archive: &Archive) -> bool {
         let pruned = std::fs::metadata(self.pruned()).and_then(|metadata| metadata.modified());
-        let is_due = pruned.map_or(true, |time| time.elapsed().is_ok_and(|age| age > PRUNE_EVERY));
+        let is_due = pruned.map_or(true, |time| time.elapsed().is_ok_and(|age| age > DAY));
         archive.has_unfinished() || archive.has_endings() || is_due
     }
 
@@ -128,8 +121,8 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     archive.close_pending_runs(recorder.config.log.lock_patience);
     let (mut notes, _) = archive_transcripts(recorder, &archive, |_| false);
     for part in PARTS.iter().map(|part| recorder.paths.store.join(part)) {
-        fs::remove_old_drafts(&part, LEFTOVER_AGE);
-        fs::remove_old_drafts_of(&part, LEFTOVER_AGE);
+        fs::remove_old_drafts(&part, HOUR);
+        fs::remove_old_drafts_of(&part, HOUR);
     }
     if let Some(pid) = started.client {
         let start = Instant::now();
@@ -163,7 +156,7 @@ fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord
     }
     let Some(team) = subject.team() else {
         // Nothing else shows the end of a session without a team.
-        return (recorder.clock.now() - run.started_at).to_std().is_ok_and(|age| age > MAX_UNSEEN);
+        return (recorder.clock.now() - run.started_at).to_std().is_ok_and(|age| age > DAY);
     };
     let client = run.client_dir(recorder.paths.client_for(None).as_deref());
     // A configuration directory that does not exist here shows nothing.

@@ -92,9 +92,6 @@ impl Recorder {
     }
 }
 
-/// Maximum length of notes beside a response, in characters. The diagnostics and the log have the full text.
-const MAX_NOTES_CHARS: usize = 1_000;
-
 #[derive(Debug, Default)]
 pub struct Outcome {
     pub answer: Answer,
@@ -132,7 +129,8 @@ impl Outcome {
         let shown = self.texts(&[Severity::Problem, Severity::Loss]).chain(self.texts(&[Severity::Payload]));
         let text = shown.collect::<Vec<_>>().join("; ");
         if !text.is_empty() {
-            let short: String = text.chars().take(MAX_NOTES_CHARS).collect();
+            // The diagnostics and the log have the full text.
+            let short: String = text.chars().take(3 * MAX_CHARS).collect();
             let cut = if short.len() < text.len() { "…" } else { "" };
             let is_lost = self.notes.iter().any(|note| note.severity == Severity::Loss);
             self.answer.stderr = format!("teamkeep: {short}{cut}");

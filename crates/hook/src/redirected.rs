@@ -10,9 +10,6 @@ use teamkeep_policy::{Decision, Verdict, escaped, failure};
 use teamkeep_store::access::{Obstacle, unexpected};
 use teamkeep_system::fs;
 
-/// Maximum length of the description, which has two paths.
-const MAX_REDIRECTED_CHARS: usize = 2 * MAX_CHARS;
-
 impl Call<'_> {
     /// The verdict if the call is redirected, as `on-error` defines it. A warning is shown once in a session.
     pub(super) fn redirected(&self) -> Option<Verdict> {
@@ -22,7 +19,8 @@ impl Call<'_> {
         }
         let client = recorder.redirected_client(&received.client);
         let Obstacle { what, fix } = client.or_else(|| recorder.redirected_store())?;
-        let (what, fix) = (escaped(&what, MAX_REDIRECTED_CHARS), escaped(&fix, MAX_CHARS));
+        // The description has two paths.
+        let (what, fix) = (escaped(&what, 2 * MAX_CHARS), escaped(&fix, MAX_CHARS));
         let on_error = recorder.config.policy.on_error;
         let mut verdict = failure::verdict(on_error, received.kind, failure::REDIRECTED, String::new());
         if verdict.decision == Decision::Block {

@@ -9,9 +9,6 @@ use teamkeep_model::team::HIGHEST_NUMBER;
 use teamkeep_store::archive::{CaptureScope, Index};
 use teamkeep_system::fs;
 
-/// Maximum size of `.highwatermark`, which contains a few digits.
-const LARGEST_NUMBER: u64 = 64;
-
 impl Call<'_> {
     /// Stores the task list that the session names, and captures it: at the next call, parts of it may be deleted.
     pub(crate) fn capture_named_list(&mut self) {
@@ -61,8 +58,9 @@ impl Call<'_> {
         let tasks = self.received.client.join("tasks");
         let mut dirs = known.filter(|list| lists.prefix(list).is_some()).map(|list| tasks.join(list));
         dirs.any(|dir| {
-            let highest =
-                || fs::read_regular(&dir.join(HIGHEST_NUMBER), LARGEST_NUMBER).ok().map(|(bytes, _)| bytes);
+            let highest = || {
+                fs::read_regular(&dir.join(HIGHEST_NUMBER), fs::MAX_JSON_BYTES).ok().map(|(bytes, _)| bytes)
+            };
             dir.join(format!("{task}.json")).symlink_metadata().is_ok()
                 || highest().is_some_and(|highest| was_given(&highest, task.as_str()))
         })

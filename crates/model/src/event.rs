@@ -206,8 +206,11 @@ impl fmt::Display for Id {
     }
 }
 
-/// The longest name of a directory entry, in bytes.
-const MAX_BYTES: usize = 255;
+/// The longest name of a directory entry, in bytes. No name or id that is stored in a state is longer.
+pub const MAX_NAME_BYTES: usize = 255;
+
+/// Maximum number of entries in each map of a stored state. The oldest make room first.
+pub const MAX_ENTRIES: usize = 512;
 
 /// The longest name that is used with a suffix as the name of a file in the store, in bytes.
 const MAX_STEM_BYTES: usize = 200;
@@ -220,7 +223,7 @@ pub struct SafeName(String);
 impl SafeName {
     pub fn new(name: &str) -> Option<SafeName> {
         let safe = !name.is_empty()
-            && name.len() <= MAX_BYTES
+            && name.len() <= MAX_NAME_BYTES
             && !name.starts_with('.')
             && !name.chars().any(|c| c == '/' || c == '\\' || c.is_control());
         safe.then(|| SafeName(name.to_owned()))

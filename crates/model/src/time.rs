@@ -4,7 +4,7 @@
 use std::fmt;
 use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use chrono::{
     DateTime, Days, FixedOffset, Local, MappedLocalTime, NaiveDate, NaiveDateTime, SecondsFormat, TimeDelta,
@@ -12,6 +12,9 @@ use chrono::{
 };
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use serde::{Serialize, Serializer};
+
+pub const HOUR: Duration = Duration::from_secs(3_600);
+pub const DAY: Duration = Duration::from_secs(86_400);
 
 /// A moment in milliseconds since 1970, within the range of chrono's dates. As text it is RFC 3339 in UTC with
 /// milliseconds: `2026-02-03T04:05:06.789Z`. A text that is not a valid time is deserialized as 1970, so that it does

@@ -7,16 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::ledger::{fits, forget_oldest, mark};
 use super::{Access, GitAccess, Judged, Ledger};
-use teamkeep_model::event::{ActorKind, LEAD};
+use teamkeep_model::event::{ActorKind, LEAD, MAX_ENTRIES};
 use teamkeep_model::payload::Kind;
 use teamkeep_model::time::Timestamp;
-
-/// Maximum number of files, of commits and stash entries, and of calls at a time. The oldest make room first.
-const MAX_FILES: usize = 256;
-const MAX_MADE: usize = 512;
-const MAX_CALLS: usize = 16;
-/// Maximum number of agents for each file.
-const MAX_AGENTS: usize = 16;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -146,18 +139,18 @@ impl FileHistory {
         let before = uses.remove(agent).unwrap_or_default();
         let changed = used.changed.or(before.changed);
         uses.insert(agent.to_owned(), FileUse { changed, is_open: used.is_open || before.is_open, ..used });
-        forget_oldest(uses, MAX_AGENTS, |used| (used.is_open, used.at));
+        forget_oldest(uses, MAX_ENTRIES, |used| (used.is_open, used.at));
         let age = |uses: &BTreeMap<String, FileUse>| {
             (uses.values().any(|used| used.is_open), uses.values().map(|used| used.at).max())
         };
-        forget_oldest(&mut self.files, MAX_FILES, age);
+        forget_oldest(&mut self.files, MAX_ENTRIES, age);
     }
 
     fn observe_git(&mut self, event: &Judged<'_>, git: &GitAccess, agent: &str) {
         let call = event.payload.tool_use_id().map(mark).unwrap_or_default();
         if let Some(before) = &git.before {
             self.calls.insert(call, before.clone());
-            forget_oldest(&mut self.calls, MAX_CALLS, |call| call.since);
+            forget_oldest(&mut self.calls, MAX_ENTRIES, |call| call.since);
         } else if event.kind != Kind::PreToolUse {
             self.calls.remove(&call);
         }
@@ -166,7 +159,7 @@ impl FileHistory {
             let by = || Made { by: agent.to_owned(), at: event.at };
             self.made.entry(made.clone()).or_insert_with(by);
         }
-        forget_oldest(&mut self.made, MAX_MADE, |made| made.at);
+        forget_oldest(&mut self.made, MAX_ENTRIES, |made| made.at);
         for path in &git.settled {
             self.files.get_mut(path).into_iter().flatten().for_each(|(_, used)| used.is_open = false);
         }

@@ -16,10 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::ledger::{fits, forget_oldest, mark};
 use super::{Decision, Finding, TeamState, Verdict};
 use teamkeep_model::TaskStatus;
-
-/// Maximum number of counts, and of remembered warnings. The oldest one makes room for a new one, so neither a gate nor a
-/// warning is ever silenced. Endless blocks would need more agents than this that are blocked in turn without progress.
-const MAX_ENTRIES: usize = 512;
+use teamkeep_model::event::MAX_ENTRIES;
 
 /// Milliseconds after a block that counted in which further blocks belong to the same message of the model. In recorded runs of
 /// 2.1.47 to 2.1.328, the hooks of one message's calls were at most 0.71 s apart. In a public transcript of Claude Opus 4.5 with
@@ -39,7 +36,8 @@ pub struct Counting<'a> {
     pub ends_turn: bool,
 }
 
-/// Counts of blocks and shown warnings.
+/// Counts of blocks and shown warnings. The oldest one makes room for a new one, so neither a gate nor a warning is ever silenced.
+/// Endless blocks would need more agents than [`MAX_ENTRIES`] that are blocked in turn without progress.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Guard {

@@ -8,8 +8,9 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reason::cut;
+use super::reason::{MAX_TEXT_CHARS, cut};
 use super::{Activity, FileHistory, LiveState};
+use teamkeep_model::event::{MAX_ENTRIES, MAX_NAME_BYTES};
 use teamkeep_model::team::{reached, spelled, without_reference, without_team};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::unicode::fold;
@@ -96,19 +97,16 @@ pub struct FinalText {
     pub start: Option<String>,
 }
 
-/// Maximum length of the stored beginning of an answer, in characters.
-const MAX_ANSWER_CHARS: usize = 160;
-
 impl FinalText {
     /// The answer in a final text; `None` if it is blank.
     pub(super) fn of(text: &str, at: u64, is_all: bool) -> Option<FinalText> {
         let mut start = String::new();
         let mut words = text.split_whitespace();
-        while let Some(word) = words.next().filter(|_| start.len() < 4 * MAX_ANSWER_CHARS) {
+        while let Some(word) = words.next().filter(|_| start.len() < 4 * MAX_TEXT_CHARS) {
             start.extend((!start.is_empty()).then_some(' '));
-            start.extend(word.chars().take(MAX_ANSWER_CHARS + 1));
+            start.extend(word.chars().take(MAX_TEXT_CHARS + 1));
         }
-        let start = cut(&start, MAX_ANSWER_CHARS);
+        let start = cut(&start, MAX_TEXT_CHARS);
         (!start.is_empty()).then_some(FinalText { at, is_all, bytes: text.len(), start: Some(start) })
     }
 }
@@ -127,16 +125,6 @@ pub struct PendingToolCall {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub starter: Option<String>,
 }
-
-/// Maximum length in bytes of a stored name or id. Real ones are shorter.
-const MAX_NAME_BYTES: usize = 256;
-/// Maximum number of agents kept apart in a member's instructions and questions.
-const MAX_AGENTS: usize = 32;
-/// Maximum number of background tasks without a known teammate.
-const MAX_BACKGROUND: usize = 256;
-
-/// Maximum number of agents' ids. Before 2.1.178, each turn has another.
-const MAX_AGENT_IDS: usize = 1_024;
 
 /// A short hash, so that the ledger does not store the text.
 pub fn mark(words: &str) -> String {
@@ -177,7 +165,7 @@ impl Ledger {
 
     /// Records the name of an agent that has a transcript.
     pub(super) fn note_agent(&mut self, id: &str, name: &str) {
-        if self.agent_names.len() < MAX_AGENT_IDS && fits(id) && fits(name) {
+        if self.agent_names.len() < MAX_ENTRIES && fits(id) && fits(name) {
             self.agent_names.entry(id.to_owned()).or_insert_with(|| name.to_owned());
         }
     }
@@ -234,7 +222,7 @@ impl MemberActivity {
 pub(super) fn note_last(positions: &mut BTreeMap<String, u64>, name: &str, order: u64) {
     let position = positions.entry(name.to_owned()).or_default();
     *position = order.max(*position);
-    forget_oldest(positions, MAX_AGENTS, |position| *position);
+    forget_oldest(positions, MAX_ENTRIES, |position| *position);
 }
 
 /// Drops the oldest entries until at most this many are left.
@@ -284,7 +272,7 @@ impl Ledger {
                     self.background.remove(id);
                     self.handles.insert(id.to_owned(), name);
                 }
-                Some(_) if self.background.len() < MAX_BACKGROUND => {
+                Some(_) if self.background.len() < MAX_ENTRIES => {
                     let description = task.get("description").and_then(Value::as_str).unwrap_or_default();
                     self.background.insert(id.to_owned(), mark(description));
                 }

@@ -36,7 +36,7 @@ pub use guard::{Counting, Guard};
 pub use ledger::{FinalText, Ledger, MemberActivity, PendingToolCall, TeammateRef, mark};
 pub use live_state::{Change, LiveState, MemberState, Removal, TaskChange, TaskEvent, TaskState};
 pub use observe::{Sent, asks, stopped};
-pub use reason::{MAX_REASON_CHARS, Reason, cut, escaped};
+pub use reason::{MAX_LISTED, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, cut, escaped};
 pub use rules::Rules;
 pub use team_state::{Judgement, TeamState, Unreadable};
 pub use verdict::{Decision, Finding, RecordedVerdict, Verdict};

@@ -7,20 +7,11 @@ use serde_json::Value;
 use super::ledger::{FinalText, PendingToolCall, fits, forget_oldest, mark, note_last};
 use super::{Change, Judged, Ledger, LiveState, MemberActivity, Sign, TaskChange};
 use teamkeep_model::compat::is_json_text;
-use teamkeep_model::event::{ActorKind, LEAD};
+use teamkeep_model::event::{ActorKind, LEAD, MAX_ENTRIES};
 use teamkeep_model::payload::{Kind, Message, MessageKind, Payload, Spawn, TaskUpdate};
 use teamkeep_model::team::Notice;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{TaskStatus, Tool};
-
-/// Maximum number of agents at which another one that left is recorded. A TaskStop can name a shell.
-const MAX_ROSTER: usize = 256;
-/// Maximum number of recorded tasks.
-const MAX_TASKS: usize = 256;
-/// Maximum number of tool calls that have not returned. A failed or denied call has no PostToolUse.
-const MAX_PENDING: usize = 256;
-/// Maximum number of plain subagents.
-const MAX_STARTERS: usize = 256;
 
 impl Ledger {
     /// Adds an event that was not blocked.
@@ -131,7 +122,7 @@ impl Ledger {
         if !matches!(tool, Some(Tool::SendMessage | Tool::TaskUpdate | Tool::Agent)) {
             return;
         }
-        if self.pending.len() >= MAX_PENDING {
+        if self.pending.len() >= MAX_ENTRIES {
             self.forget_oldest_call();
         }
         let name = payload.tool_input().get("name").and_then(Value::as_str);
@@ -240,7 +231,7 @@ impl Ledger {
 
     fn add_starter(&mut self, id: &str, agent: String) {
         if fits(id) && !self.starters.contains_key(id) {
-            if self.starters.len() >= MAX_STARTERS {
+            if self.starters.len() >= MAX_ENTRIES {
                 self.starters.pop_first();
             }
             self.starters.insert(id.to_owned(), agent);
@@ -323,7 +314,7 @@ impl Ledger {
 
     fn remove_member(&mut self, event: &Judged<'_>, name: &str) {
         self.members.remove(name);
-        if fits(name) && (self.live.member(name).is_some() || self.live.roster.len() < MAX_ROSTER) {
+        if fits(name) && (self.live.member(name).is_some() || self.live.roster.len() < MAX_ENTRIES) {
             self.live.apply(event.at, Change::sign(name, Sign::Leaves));
         }
         self.forget_handles(name);
@@ -338,7 +329,7 @@ impl Ledger {
                 self.live.apply(at, Change::Task { by: "", change });
             }
         }
-        forget_oldest(&mut self.live.tasks, MAX_TASKS, |task| (task.holder().is_some(), task.since));
+        forget_oldest(&mut self.live.tasks, MAX_ENTRIES, |task| (task.holder().is_some(), task.since));
     }
 }
 

@@ -7,11 +7,13 @@ use teamkeep_model::unicode::is_unsafe;
 
 /// Of a reason with its advice. With `Blocked: ` before it and a space in between, they have at most 600.
 pub const MAX_REASON_CHARS: usize = 590;
+/// Of a name or a subject.
 const MAX_QUOTED_CHARS: usize = 60;
-const MAX_PATH_CHARS: usize = 160;
-const MAX_ANSWER_CHARS: usize = 200;
+/// Of a longer text: a path, a command, a cause or the beginning of an answer.
+pub const MAX_TEXT_CHARS: usize = 160;
 const MAX_NAMES: usize = 10;
-const MAX_TASKS: usize = 3;
+/// The number of tasks, files, lines or agents with numbers that a reason lists.
+pub const MAX_LISTED: usize = 3;
 
 /// Builds a reason. teamkeep's own text is added with [`Reason::then`], text from a payload or a file with [`Reason::quote`],
 /// [`Reason::name`] or [`Reason::tasks`], and the advice with [`Reason::instead`]. People read the reason, a model the advice, too.
@@ -47,7 +49,7 @@ impl Reason {
     #[must_use]
     pub fn answer(mut self, answer: &FinalText) -> Reason {
         self.text.push_str(&match &answer.start {
-            Some(start) => format!("\"{}\"", escaped(start, MAX_ANSWER_CHARS)),
+            Some(start) => format!("\"{}\"", escaped(start, MAX_TEXT_CHARS)),
             None => format!("a text of {} bytes.", answer.bytes),
         });
         self
@@ -57,10 +59,10 @@ impl Reason {
     #[must_use]
     pub fn path(self, path: &str) -> Reason {
         // One for the mark, and `escaped` shortens a text of the maximum length.
-        let surplus = path.chars().count().saturating_sub(MAX_PATH_CHARS - 2);
+        let surplus = path.chars().count().saturating_sub(MAX_TEXT_CHARS - 2);
         let mark = (surplus > 0).then_some('…');
         let shown: String = mark.into_iter().chain(path.chars().skip(surplus)).collect();
-        self.then("\"").then(&escaped(&shown, MAX_PATH_CHARS)).then("\"")
+        self.then("\"").then(&escaped(&shown, MAX_TEXT_CHARS)).then("\"")
     }
 
     /// Adds an untrusted name or number: bare if it is plain, else quoted.
@@ -89,7 +91,7 @@ impl Reason {
     /// Adds tasks with id, subject, status and owner: the first few, and the number of the others.
     #[must_use]
     pub fn tasks(mut self, tasks: &[&Task]) -> Reason {
-        for (index, task) in tasks.iter().take(MAX_TASKS).enumerate() {
+        for (index, task) in tasks.iter().take(MAX_LISTED).enumerate() {
             let separator = match index {
                 0 => "",
                 _ if index + 1 == tasks.len() => " and ",
@@ -106,7 +108,7 @@ impl Reason {
                 None => self.then(", no owner)"),
             };
         }
-        match tasks.len().saturating_sub(MAX_TASKS) {
+        match tasks.len().saturating_sub(MAX_LISTED) {
             0 => self,
             more => self.then(&format!("; and {more} more")),
         }

@@ -6,13 +6,10 @@ use std::slice;
 
 use serde_json::Value;
 
-use super::{Case, Decision, Finding, Judged, Reason, escaped, failure};
+use super::{Case, Decision, Finding, Judged, MAX_TEXT_CHARS, Reason, escaped, failure};
 use teamkeep_config::pattern::{is_plain, matches as glob, max_input_len, regex_of};
 use teamkeep_config::{BoundedRegex, Gate, Mode, OnError, Rule, required_literal};
 use teamkeep_model::payload::{Kind, Payload};
-
-/// Maximum length of a key or pointer in a reason, in characters.
-const MAX_KEY_CHARS: usize = 60;
 
 /// The rules. Each pattern is compiled when first needed.
 pub struct Rules<'a> {
@@ -191,7 +188,7 @@ fn matches_value(payload: &Payload, pointer: &str, pattern: &Pattern<'_>) -> Mat
         None | Some(Value::Array(_) | Value::Object(_))
             if payload.cut && (value.is_none() || pattern.text != "*") =>
         {
-            let pointer = escaped(pointer, MAX_KEY_CHARS);
+            let pointer = escaped(pointer, MAX_TEXT_CHARS);
             Err(format!(
                 "the payload is too deep or too large to be parsed completely, and \"{pointer}\" is not complete in the parsed part."
             ))
@@ -237,7 +234,7 @@ impl<'a> Pattern<'a> {
 
     /// Whether it matches the text at this key or pointer.
     fn is_match(&self, key: &str, text: &str) -> Match {
-        let key = || escaped(key, MAX_KEY_CHARS);
+        let key = || escaped(key, MAX_TEXT_CHARS);
         let too_long = |most: usize| {
             let has = text.len();
             format!("there are {has} bytes at \"{}\", and its pattern reads {most} at most.", key())

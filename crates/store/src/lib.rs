@@ -11,3 +11,7 @@ pub mod metadata_only;
 pub mod packed;
 pub mod retention;
 pub mod shipping;
+
+/// How long tests wait for a lock on a busy machine.
+#[cfg(test)]
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(60);

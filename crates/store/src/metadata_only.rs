@@ -12,7 +12,6 @@ use teamkeep_model::Tool;
 use teamkeep_model::json;
 
 const MAX_CHARS: usize = 200;
-const MAX_PATH_CHARS: usize = 4_096;
 
 pub fn digest_placeholder(text: &[u8]) -> String {
     placeholder(text.len() as u64, &blake3::hash(text).to_hex())
@@ -105,10 +104,8 @@ impl<'a> Position<'a> {
 
 /// Whether it is a word such as `rate_limit`, not a text about the error.
 fn is_error_word(text: &str) -> bool {
-    text.len() <= MAX_ERROR_WORD_BYTES && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    text.len() <= MAX_CHARS && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
-
-const MAX_ERROR_WORD_BYTES: usize = 40;
 
 fn reduce(value: &mut Value, at: Position<'_>) {
     match value {
@@ -142,8 +139,7 @@ fn reduced_notice(text: &str) -> Option<String> {
 fn is_kept(key: &str, text: &str) -> bool {
     // Events and files are matched by these paths.
     let is_path = matches!(key, "agent_transcript_path" | "cwd" | "transcript_path");
-    let limit = if is_path { MAX_PATH_CHARS } else { MAX_CHARS };
-    (is_path || is_name(key)) && text.len() <= limit && !text.contains(['\n', '\r'])
+    (is_path || (is_name(key) && text.len() <= MAX_CHARS)) && !text.contains(['\n', '\r'])
 }
 
 /// Whether a string under this key is a name, an id or a state: in payloads, in team tools and in team files.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use crate::archive::Archive;
 use crate::log::{EventLog, LogOwner, Logs, Segment, SegmentName};
 use teamkeep_config as config;
+use teamkeep_model::time::HOUR;
 use teamkeep_system::error::Error;
 use teamkeep_system::fs;
 
@@ -26,9 +27,6 @@ impl Plan {
         self.segments.iter().map(|segment| segment.size).sum()
     }
 }
-
-/// A session that wrote within this time may continue.
-const IDLE: Duration = Duration::from_secs(3_600);
 
 /// The logs of sessions that took part in none of the runs, without these that are `gone`. There are none as long as the description
 /// of a run cannot be read: it may have any session.
@@ -61,7 +59,8 @@ pub fn plan(logs: &[EventLog], limits: &config::Log, is_held: impl Fn(&Segment) 
     let mut held: BTreeSet<LogOwner> = BTreeSet::new();
     for segment in segments {
         let age = segment.age();
-        if segment.name >= SegmentName::Current && age < IDLE {
+        if segment.name >= SegmentName::Current && age < HOUR {
+            // The session may continue.
             continue;
         }
         // The later segments of its log are kept, too.

@@ -141,8 +141,6 @@ impl From<std::io::Error> for Error {
 
 /// An error lists at most this many known words.
 const MAX_LISTED: usize = 40;
-/// The compared start of a word, in characters.
-const MAX_CHARS: usize = 64;
 
 /// The error for a word that is not one of the known ones, with the hint of [`Error::suggest`].
 pub fn unknown(what: &str, word: &str, known: &[&str]) -> Error {
@@ -165,8 +163,7 @@ pub fn candidates<T: fmt::Display>(all: &[T]) -> String {
 /// The most similar known word. It differs in at most `max_distance` characters, or in a third of its own. Two swapped
 /// neighbors count as one difference.
 pub fn nearest<'a>(word: &str, known: &[&'a str], max_distance: usize) -> Option<&'a str> {
-    let plain =
-        |word: &str| word.to_lowercase().replace('_', "-").chars().take(MAX_CHARS).collect::<String>();
+    let plain = |word: &str| word.to_lowercase().replace('_', "-");
     let word = plain(word);
     let near = known.iter().map(|known| (strsim::osa_distance(&word, &plain(known)), *known)).min()?;
     (near.0 <= max_distance.max(near.1.chars().count() / 3)).then_some(near.1)

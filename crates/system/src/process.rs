@@ -14,9 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process, waitid};
 
-/// Interval and number of checks after a kill: one second in total.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-const MAX_POLLS: u32 = 200;
 
 /// Kills the process group of a child, and the child in case it left the group. Waits at most one second.
 fn end(child: &mut Child) -> Option<ExitStatus> {
@@ -24,7 +22,8 @@ fn end(child: &mut Child) -> Option<ExitStatus> {
         let _ = kill_process_group(group, Signal::KILL);
     }
     let _ = child.kill();
-    for _ in 0..MAX_POLLS {
+    let start = Instant::now();
+    while start.elapsed() < Duration::from_secs(1) {
         match child.try_wait() {
             Ok(None) => std::thread::sleep(POLL_INTERVAL),
             Ok(status) => return status,

@@ -72,7 +72,7 @@ pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTe
             match (teamless, last_run) {
                 // A roster that cannot be read may have the session in it.
                 (Some(since), _) => config().is_some_and(|config| {
-                    !config.is_file() || Stamp::of(&config).changed > since - MTIME_GRANULARITY
+                    !config.is_file() || Stamp::of(&config).changed > since - Stamp::GRANULARITY
                 }),
                 // A new team may have the name.
                 (None, LastRun::Ended(at)) => config().is_some_and(|config| Stamp::of(&config).changed >= at),
@@ -100,9 +100,6 @@ fn is_team(directory: &Path) -> bool {
     let has_config = || directory.join("config.json").symlink_metadata().is_ok();
     directory.symlink_metadata().is_ok_and(|found| !found.is_dir() || has_config())
 }
-
-/// Resolution of the kernel's clock for files, in nanoseconds.
-const MTIME_GRANULARITY: i64 = 50_000_000;
 
 /// The entries below `teams/` with a valid team name: team, entry, and whether it is a link or a special file.
 fn list_team_dirs(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, SafeName, bool)> {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use teamkeep_model::event::SafeName;
+use teamkeep_model::event::{MAX_ENTRIES, MAX_NAME_BYTES, SafeName};
 use teamkeep_system::fs::{self, Content, Document, JsonFile};
 use teamkeep_system::store_lock::StoreLock;
 
@@ -36,9 +36,7 @@ pub struct SessionState {
     pub refused: Option<BlockedDeletes>,
 }
 
-impl Document for SessionState {
-    const MAX_BYTES: u64 = 1 << 24;
-}
+impl Document for SessionState {}
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -102,14 +100,6 @@ fn file(store: &Path, session: &SafeName) -> JsonFile<SessionState> {
     JsonFile::at(store.join("sessions").join(format!("{session}.json")))
 }
 
-/// Maximum number of ids for each member. Before 2.1.178 each turn has a new id, and an old id is not used again once
-/// the next turn has begun; concurrent calls may arrive late.
-const MAX_IDS_OF_MEMBER: usize = 4;
-
-const MAX_ENTRIES: usize = 4_096;
-
-const MAX_CHARS: usize = 256;
-
 /// Members' names by agent id, the oldest ids first. A [`Map`] keeps this order, also in the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -120,22 +110,18 @@ impl Agents {
         self.0.get(id)?.as_str()
     }
 
-    /// Records the member of an id. A known id keeps its position; new ids of a member replace its oldest ones.
+    /// Records the member of an id. A known id keeps its position; a new one replaces the oldest. Before 2.1.178 each turn has a
+    /// new id, and an old one is not used again once the next turn has begun.
     pub fn note(&mut self, id: &str, name: &str) {
-        if id.len() > MAX_CHARS || name.len() > MAX_CHARS {
+        if id.len() > MAX_NAME_BYTES || name.len() > MAX_NAME_BYTES {
             return;
         }
-        if self.0.insert(id.to_owned(), name.into()).is_some() {
-            return;
-        }
-        let mut own = self.0.values().filter(|known| known.as_str() == Some(name)).count();
-        let mut all = self.0.len();
-        self.0.retain(|_, known| {
-            let is_own = known.as_str() == Some(name);
-            let drops = (is_own && own > MAX_IDS_OF_MEMBER) || all > MAX_ENTRIES;
-            own -= usize::from(is_own && drops);
-            all -= usize::from(drops);
-            !drops
+        self.0.insert(id.to_owned(), name.into());
+        let mut surplus = self.0.len().saturating_sub(MAX_ENTRIES);
+        self.0.retain(|_, _| {
+            let stays = surplus == 0;
+            surplus = surplus.saturating_sub(1);
+            stays
         });
     }
 
@@ -167,22 +153,20 @@ mod tests {
     }
 
     #[test]
-    fn an_id_for_each_turn_leaves_the_last_ids_of_each_member() {
+    fn an_id_for_each_turn_leaves_the_last_ids() {
         let mut agents = Agents::default();
-        agents.note("acarol-1", "carol");
         for turn in 0..10_000 {
             agents
                 .note(&format!("a{:x}", turn * 7_919 % 10_007), if turn % 2 == 0 { "alice" } else { "bob" });
         }
-        assert_eq!(agents.iter().count(), 2 * MAX_IDS_OF_MEMBER + 1);
-        assert_eq!(agents.get("acarol-1"), Some("carol"));
-        for turn in 10_000 - 2 * MAX_IDS_OF_MEMBER..10_000 {
+        assert_eq!(agents.iter().count(), MAX_ENTRIES);
+        for turn in 10_000 - MAX_ENTRIES..10_000 {
             assert!(agents.get(&format!("a{:x}", turn * 7_919 % 10_007)).is_some(), "{turn}");
         }
-        let long = "x".repeat(MAX_CHARS + 1);
+        let long = "x".repeat(MAX_NAME_BYTES + 1);
         agents.note(&long, "alice");
         agents.note("a1", &long);
-        assert_eq!(agents.iter().count(), 2 * MAX_IDS_OF_MEMBER + 1, "no payload makes it large");
+        assert_eq!(agents.iter().count(), MAX_ENTRIES, "no payload makes it large");
     }
 
     #[test]
@@ -192,7 +176,7 @@ mod tests {
             agents.note(id, "alice");
         }
         let text = serde_json::to_string(&agents).unwrap();
-        assert_eq!(text, r#"{"a1":"alice","b2":"bob","a5":"alice","a0":"alice","a4":"alice"}"#);
+        assert_eq!(text, r#"{"a9":"alice","a1":"alice","b2":"bob","a5":"alice","a0":"alice","a4":"alice"}"#);
         assert_eq!(serde_json::from_str::<Agents>(&text).unwrap(), agents);
     }
 }

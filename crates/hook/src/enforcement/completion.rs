@@ -11,7 +11,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use teamkeep_config::Check;
-use teamkeep_policy::{Reason, escaped};
+use teamkeep_policy::{MAX_TEXT_CHARS, Reason, escaped};
 use teamkeep_system::git::Git;
 use teamkeep_system::process::{Outcome, Progress, Run, shell_code};
 
@@ -24,8 +24,6 @@ pub(super) const BUDGET: Duration = Duration::from_secs(570);
 const GIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 const MAX_OUTPUT_BYTES: usize = 16 * 1024;
-const MAX_OUTPUT_LINES: usize = 10;
-const MAX_LINE_CHARS: usize = 200;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CheckResult {
@@ -140,8 +138,8 @@ fn last_lines(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(&output[output.len().saturating_sub(MAX_OUTPUT_BYTES)..]);
     let text = anstream::adapter::strip_str(&text).to_string();
     let lines = text.lines().map(|line| line.trim_end().rsplit('\r').next().unwrap_or_default());
-    let last = lines.rev().filter(|line| !line.trim().is_empty()).take(MAX_OUTPUT_LINES);
-    let mut last: Vec<String> = last.map(|line| escaped(line.trim_end(), MAX_LINE_CHARS)).collect();
+    let last = lines.rev().filter(|line| !line.trim().is_empty());
+    let mut last: Vec<String> = last.map(|line| escaped(line.trim_end(), MAX_TEXT_CHARS)).collect();
     last.reverse();
     last
 }

@@ -15,10 +15,9 @@ use teamkeep_system::clock::file_time;
 use teamkeep_system::fs::resolved;
 use teamkeep_system::git::Git;
 
-/// Maximum duration of git before and after a call. The rest is not judged. Tests may run on a machine
+/// Maximum duration of git before or after a call. The rest is not judged. Tests may run on a machine
 /// that is busy.
-const BEFORE: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20_000 } else { 150 });
-const AFTER: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20_000 } else { 100 });
+const TIMEOUT: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20_000 } else { 150 });
 /// A commit as it is recorded. Author, time and subject stay when it is rebased, so it stays its author's.
 const COMMIT: &str = "%at %ae %s";
 
@@ -26,7 +25,7 @@ const COMMIT: &str = "%at %ae %s";
 pub(super) fn before(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) -> GitAccess {
     let mut access = GitAccess { is_complete: line.is_complete, ..GitAccess::default() };
     let agent = Ledger::default().agent(event).unwrap_or_default();
-    let until = Instant::now() + BEFORE;
+    let until = Instant::now() + TIMEOUT;
     let mut line_state = LineState::default();
     for command in &line.commands {
         let Some(mut tree) = Tree::of(&command.directory, until) else { continue };
@@ -51,7 +50,7 @@ pub(super) fn before(event: &Judged<'_>, line: &GitCommands, files: &FileHistory
 /// The commits of a line that has run, and the recorded files that git no longer shows as changed.
 pub(super) fn after(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) -> GitAccess {
     let mut access = GitAccess { is_complete: true, ..GitAccess::default() };
-    let until = Instant::now() + AFTER;
+    let until = Instant::now() + TIMEOUT;
     let call = event.payload.tool_use_id().and_then(|id| files.call(id));
     let mut roots = BTreeSet::new();
     for command in &line.commands {

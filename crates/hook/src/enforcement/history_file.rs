@@ -12,9 +12,7 @@ use teamkeep_system::fs::{Document, JsonFile};
 #[serde(transparent)]
 struct Stored(FileHistory);
 
-impl Document for Stored {
-    const MAX_BYTES: u64 = 2 << 20;
-}
+impl Document for Stored {}
 
 pub(crate) struct HistoryFile(JsonFile<Stored>);
 

@@ -32,8 +32,6 @@ pub struct Overrides {
 }
 
 impl Document for Overrides {
-    const MAX_BYTES: u64 = 1 << 20;
-
     fn check(&self) -> Result<(), String> {
         if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }

@@ -11,15 +11,11 @@ use super::git_access;
 use teamkeep_config::Policy;
 use teamkeep_model::Tool;
 use teamkeep_model::payload::{Kind, Payload};
-use teamkeep_policy::{Access, Edit, FileHistory, FileState, GitAccess, GitCommands, Judged};
+use teamkeep_policy::{Access, Edit, FileHistory, FileState, GitAccess, GitCommands, Judged, MAX_LISTED};
 use teamkeep_system::fs;
 
-/// Maximum length of a path in bytes. Longer ones are not followed.
-const MAX_PATH_BYTES: usize = 1_024;
 /// Maximum size of a file whose content is compared. Larger ones are compared by size and time.
 const MAX_FILE_BYTES: u64 = 4 << 20;
-/// Maximum number of lines in a reason.
-const MAX_LINES: usize = 3;
 
 /// The facts about the tool call of an event. `None` if no gate of the policy needs it, or if it cannot be known. The history of files
 /// is read only then.
@@ -67,7 +63,7 @@ fn edit(event: &Judged<'_>, directory: Option<&Path>) -> Option<Edit> {
 fn lost_lines(content: &str, new: &str) -> Vec<String> {
     let kept: HashSet<&str> = new.lines().map(str::trim).collect();
     let lost = content.lines().map(str::trim).filter(|line| !line.is_empty() && !kept.contains(line));
-    lost.take(MAX_LINES).map(str::to_owned).collect()
+    lost.take(MAX_LISTED).map(str::to_owned).collect()
 }
 
 /// The state and the content of a regular file.
@@ -84,7 +80,7 @@ fn state(path: &Path) -> Option<(FileState, Vec<u8>)> {
 fn path(payload: &Payload, directory: Option<&Path>) -> Option<PathBuf> {
     let input = payload.tool_input();
     let path = ["file_path", "notebook_path"].into_iter().find_map(|key| input.get(key)?.as_str())?;
-    if path.is_empty() || path.len() > MAX_PATH_BYTES || path.contains('\0') {
+    if path.is_empty() || path.contains('\0') {
         return None;
     }
     let path = Path::new(path);
@@ -92,5 +88,5 @@ fn path(payload: &Payload, directory: Option<&Path>) -> Option<PathBuf> {
 }
 
 fn text(path: PathBuf) -> Option<String> {
-    path.into_os_string().into_string().ok().filter(|path| path.len() <= MAX_PATH_BYTES)
+    path.into_os_string().into_string().ok()
 }

@@ -16,9 +16,6 @@ use teamkeep_system::fs::{self, Appender, json_lines};
 
 /// Maximum number of bytes of transcripts that one hook call reads.
 const MAX_NEW_BYTES: u64 = 8 << 20;
-/// A larger file is not read but made again from the transcripts.
-const MAX_BYTES: u64 = 64 << 20;
-const MAX_NOTE_BYTES: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct SpentLog(PathBuf);
@@ -92,7 +89,7 @@ impl SpentLog {
     /// The stored messages. Damaged lines are skipped: their transcript is read again. A file that cannot be read is removed.
     fn read(&self) -> SpentMessages {
         let mut all = SpentMessages::default();
-        let Ok((bytes, _)) = fs::read_regular(&self.0, MAX_BYTES) else {
+        let Ok((bytes, _)) = fs::read_regular(&self.0, fs::MAX_JSON_BYTES) else {
             let _ = std::fs::remove_file(&self.0);
             return all;
         };
@@ -159,7 +156,7 @@ fn read_note(transcript: &Path) -> TranscriptNote {
     if !is_agent_transcript(transcript) {
         return TranscriptNote::default();
     }
-    let read = fs::read_regular(&transcript.with_extension("meta.json"), MAX_NOTE_BYTES);
+    let read = fs::read_regular(&transcript.with_extension("meta.json"), MAX_NEW_BYTES);
     read.map(|(bytes, _)| TranscriptNote::parse(&bytes)).unwrap_or_default()
 }
 

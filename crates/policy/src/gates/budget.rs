@@ -10,10 +10,9 @@ use teamkeep_config::{Gate, LimitScope, Mode, Policy};
 use teamkeep_model::Tool;
 use teamkeep_model::event::{Actor, ActorKind, LEAD};
 use teamkeep_model::payload::{Kind, MessageKind};
+use teamkeep_model::time::HOUR;
 
 pub use super::limit_use::summaries;
-
-const HOUR_MS: i64 = 3_600_000;
 
 /// New work that an event starts.
 #[derive(Debug, Clone, Copy)]
@@ -180,7 +179,7 @@ impl LimitUse<'_> {
         let code = if level == Level::Blocks { "budget-exhausted" } else { "budget-warning" };
         // Later in a sliding hour, the limit can be reached again.
         let period = match self.limit.per {
-            LimitScope::Hour => case.event.at.millis() / HOUR_MS,
+            LimitScope::Hour => case.event.at.millis() / HOUR.as_millis() as i64,
             LimitScope::Run | LimitScope::Agent | LimitScope::Task => 0,
         };
         let key = (self.limit.per.name(), self.by.name(), amount(self.limit), period);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::git_losses;
-use crate::{Case, Finding, GitLoss, Lost, Reason};
+use crate::{Case, Finding, GitLoss, Lost, MAX_LISTED, Reason};
 use teamkeep_config::{Gate, Mode, Policy};
 
 /// One finding for each kind of loss. The loop guard counts each kind on its own: blocked resets do not allow a clean.
@@ -107,7 +107,6 @@ pub(super) fn changes(
     root: &str,
     paths: &[String],
 ) -> Option<Reason> {
-    const MAX_FILES: usize = 3;
     let files = &case.team.ledger.files;
     let is_others = |path: &&String| !files.editors(std::slice::from_ref(*path), agent).is_empty();
     let paths: Vec<&String> = paths.iter().filter(is_others).collect();
@@ -115,11 +114,11 @@ pub(super) fn changes(
     names.first()?;
     let names: Vec<&str> = names.into_iter().collect();
     let mut reason = reason.then("uncommitted changes of ").names(&names).then(": ");
-    for (index, path) in paths.iter().take(MAX_FILES).enumerate() {
+    for (index, path) in paths.iter().take(MAX_LISTED).enumerate() {
         let shown = path.strip_prefix(root).unwrap_or(path).trim_start_matches('/');
         reason = reason.then(if index > 0 { ", " } else { "" }).path(shown);
     }
-    Some(match paths.len().saturating_sub(MAX_FILES) {
+    Some(match paths.len().saturating_sub(MAX_LISTED) {
         0 => reason.then("."),
         more => reason.then(&format!(" and {more} more.")),
     })

@@ -3,12 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::spending::{Spending, Total};
-use crate::{Case, Reason};
+use crate::{Case, MAX_LISTED, Reason};
 use teamkeep_config::{Limit, LimitScope, Policy};
 use teamkeep_model::time::{self, Timestamp};
-
-/// The number of agents that a reason names.
-const MAX_AGENTS: usize = 3;
 
 /// The use of a limit.
 pub(super) struct LimitUse<'a> {
@@ -112,11 +109,11 @@ impl<'a> LimitUse<'a> {
         };
         let when = if self.limit.per == LimitScope::Hour { " in the last hour" } else { "" };
         let mut reason = reason.then(&format!(" spent {spent} of {amount}{when} ({}%)", self.percent()));
-        for (index, (name, total)) in self.parts.iter().take(MAX_AGENTS).enumerate() {
+        for (index, (name, total)) in self.parts.iter().take(MAX_LISTED).enumerate() {
             reason = reason.then(if index == 0 { ": " } else { ", " }).name(name);
             reason = reason.then(&format!(" {}", self.spent(total)));
         }
-        let more = self.parts.len().saturating_sub(MAX_AGENTS);
+        let more = self.parts.len().saturating_sub(MAX_LISTED);
         reason = reason.then(&if more > 0 { format!(", {more} more.") } else { ".".to_owned() });
         let spending = &case.team.spending;
         if self.limit.tokens == 0 && self.total.unpriced > 0 {

@@ -17,13 +17,12 @@ mod protect_lead;
 mod team_size;
 mod unfinished_dependencies;
 
-use super::{Access, Case, Decision, Finding, GitLoss, Judged, Reason, Rules, escaped, failure};
+use super::{
+    Access, Case, Decision, Finding, GitLoss, Judged, MAX_TEXT_CHARS, Reason, Rules, escaped, failure,
+};
 use teamkeep_config::{Gate, Mode, OnError, Policy};
 use teamkeep_model::Tool;
 use teamkeep_model::payload::Kind;
-
-/// Maximum length of a cause in a reason, in characters.
-const MAX_CAUSE_CHARS: usize = 160;
 
 /// The findings for an event, strictest first, then in the order of the gates and of the file. At an event that cannot
 /// be blocked, only the rules that name it are evaluated, and they only warn.
@@ -122,7 +121,7 @@ fn unreadable_finding(policy: &Policy, case: &Case<'_>, found: &[Finding]) -> Op
         "" => reason.then("the team's files"),
         path => reason.quote(path),
     };
-    let reason = reason.then(&format!(" ({}).", escaped(&missing.why, MAX_CAUSE_CHARS)));
+    let reason = reason.then(&format!(" ({}).", escaped(&missing.why, MAX_TEXT_CHARS)));
     let reason = reason.instead(match mode {
         Mode::Block => {
             "on-error = \"block\" blocks the action for it. Report this to the user, who can restore the file."

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use teamkeep_model::team::Tokens;
+use teamkeep_model::time::HOUR;
 use teamkeep_model::time::Timestamp;
-
-const HOUR_MS: u64 = 3_600_000;
 
 /// A message with its price.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,7 +82,7 @@ impl Spending {
     /// The total of each agent in the hour before a moment. After the clock was set back, messages can be later than now. They
     /// count for an hour, too.
     pub(crate) fn of_last_hour(&self, now: Timestamp) -> BTreeMap<&str, Total> {
-        let is_recent = |at: i64| now.millis().abs_diff(at) < HOUR_MS;
+        let is_recent = |at: i64| u128::from(now.millis().abs_diff(at)) < HOUR.as_millis();
         totals(self.messages.iter().filter(|message| message.at.is_some_and(is_recent)))
     }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, after, approve, ask, before, lead, mate};
 use crate::{Ledger, MemberActivity};
+use teamkeep_model::event::MAX_ENTRIES;
 use teamkeep_model::event::{Actor, ActorKind};
 
 fn bob(scene: &Scene) -> MemberActivity {
@@ -162,7 +163,10 @@ fn the_number_of_pending_calls_is_limited() {
         let complete = before("TaskUpdate", json!({"taskId": "2", "status": "completed"}));
         scene.happens(&Actor::unknown(), &used(complete, &format!("t{id}")));
     }
-    assert!(scene.team.ledger.pending.len() <= 256 && scene.team.ledger.pending_completions.len() <= 256);
+    assert!(
+        scene.team.ledger.pending.len() <= MAX_ENTRIES
+            && scene.team.ledger.pending_completions.len() <= MAX_ENTRIES
+    );
 }
 
 #[test]
@@ -172,7 +176,7 @@ fn the_oldest_pending_call_is_dropped_and_a_completion_last() {
     scene.happens(&Actor::unknown(), &say("z"));
     let complete = before("TaskUpdate", json!({"taskId": "2", "status": "completed"}));
     scene.happens(&Actor::unknown(), &used(complete, "a"));
-    for id in 0..255 {
+    for id in 0..MAX_ENTRIES - 1 {
         scene.happens(&Actor::unknown(), &say(&format!("m{id:03}")));
     }
     assert!(!scene.team.ledger.pending.contains_key("z"), "the oldest has the greatest id");

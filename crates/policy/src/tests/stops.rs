@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, before, lead, mate};
 use crate::Decision;
+use teamkeep_model::event::MAX_ENTRIES;
 
 const BLOCK: Decision = Decision::Block;
 const WARN: Decision = Decision::Warn;
@@ -83,5 +84,5 @@ fn the_number_of_background_ids_is_limited() {
     for number in 0..600 {
         list(&mut scene, &[(&format!("t{number}"), "nobody knows")]);
     }
-    assert!(scene.team.ledger.background.len() <= 256);
+    assert!(scene.team.ledger.background.len() <= MAX_ENTRIES);
 }

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::scene::{Scene, after, before, idle, lead, mate};
 use teamkeep_config::Mode;
+use teamkeep_model::event::MAX_ENTRIES;
 
 fn held() -> Scene {
     let mut scene = Scene::with(&[("1", "in_progress", "bob", &[]), ("9", "in_progress", "alice", &[])]);
@@ -89,11 +90,11 @@ fn the_order_of_events_does_not_depend_on_the_clock() {
 #[test]
 fn the_number_of_open_questions_is_limited() {
     let mut scene = held();
-    for number in 0..500 {
+    for number in 0..MAX_ENTRIES + 50 {
         scene.says(&mate("bob"), &format!("m{number}"), "Who are you?");
         scene.says(&mate(&format!("m{number}")), "bob", "Who are you?");
     }
-    let bob = scene.team.ledger.of("bob");
-    assert!(bob.questions.len() <= 32 && bob.instructions.len() <= 32);
-    assert!(bob.questions.contains_key("m499") && bob.instructions.contains_key("m499"));
+    let (bob, last) = (scene.team.ledger.of("bob"), format!("m{}", MAX_ENTRIES + 49));
+    assert!(bob.questions.len() <= MAX_ENTRIES && bob.instructions.len() <= MAX_ENTRIES);
+    assert!(bob.questions.contains_key(&last) && bob.instructions.contains_key(&last));
 }

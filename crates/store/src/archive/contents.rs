@@ -14,7 +14,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::packed;
 use teamkeep_system::error::Error;
 
 pub use reader::RunContents;
@@ -25,9 +24,6 @@ pub use writer::{ContentWriter, CopiedFile};
 pub(super) const DATA: &str = "contents.data";
 /// The file with the lines.
 pub(super) const LIST: &str = "contents.jsonl";
-
-/// Maximum size of a content, in bytes.
-pub(super) const MAX_BYTES: u64 = packed::MAX_BYTES;
 
 /// How many digits of a content's hash its line has. Readers compare the whole hash with what they read.
 const HASH_DIGITS: usize = 16;

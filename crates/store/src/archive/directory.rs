@@ -19,9 +19,6 @@ use teamkeep_model::event::SafeName;
 use teamkeep_model::team::TeamConfig;
 use teamkeep_system::fs::{self, Content, Draft, JsonFile, LockBudget, Stamp};
 
-/// Maximum size of a team's configuration, in bytes.
-const MAX_CONFIG_BYTES: u64 = 16 << 20;
-
 /// Beginning of the names of cached files about runs.
 const RUN_CACHE: &str = "run-";
 /// The directories below `teams/` with the indexes of running runs and of ended ones.
@@ -271,8 +268,7 @@ impl Archive {
 
     /// Reads a cached file about a run.
     pub fn cached<T: DeserializeOwned>(&self, run: &str, name: &str) -> Option<T> {
-        const MAX_BYTES: u64 = 1 << 20;
-        let (bytes, _) = fs::read_regular(&self.cache_path(run, name)?, MAX_BYTES).ok()?;
+        let (bytes, _) = fs::read_regular(&self.cache_path(run, name)?, fs::MAX_JSON_BYTES).ok()?;
         serde_json::from_slice(&bytes).ok()
     }
 
@@ -318,7 +314,7 @@ impl Archive {
 /// Whether a directory that was not recorded has the very run of the index: its path in a container is another one.
 fn is_same_run(index: &Index, team: &SafeName, client: &Path) -> bool {
     let path = client.join("teams").join(team).join("config.json");
-    let config = fs::read_regular(&path, MAX_CONFIG_BYTES).ok();
+    let config = fs::read_regular(&path, fs::MAX_JSON_BYTES).ok();
     config.and_then(|(bytes, _)| TeamConfig::parse(&bytes)).is_some_and(|config| {
         config.created_at.is_some() && config.lead_session.is_some() && !index.is_other_run(&config)
     })

@@ -68,9 +68,6 @@ impl Index {
 }
 
 impl Document for Index {
-    /// The index of 100,000 files has about 25 MB.
-    const MAX_BYTES: u64 = 1 << 28;
-
     fn check(&self) -> Result<(), String> {
         // The index of an earlier build names contents that are elsewhere. It is made again from the journal.
         if self.v < Index::VERSION {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::directory::{Archive, read_index};
 use super::run::RunRecord;
 use teamkeep_model::event::Id;
+use teamkeep_model::time::HOUR;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs::{self, Lock};
 use teamkeep_system::store_lock::StoreLock;
@@ -19,9 +20,6 @@ pub struct ExclusiveArchive {
     pub archive: Archive,
     _lock: Lock,
 }
-
-/// Age of a temporary directory whose hook call was killed.
-const ABANDONED: Duration = Duration::from_secs(600);
 
 /// A temporary directory, removed on drop.
 #[derive(Debug)]
@@ -53,9 +51,9 @@ impl Archive {
         let root = self.tmp()?;
         let is_old = |entry: &std::fs::DirEntry| {
             let age = entry.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());
-            age.is_ok_and(|age| age.is_ok_and(|age| age > ABANDONED))
+            age.is_ok_and(|age| age.is_ok_and(|age| age > HOUR))
         };
-        // The directories of imports and of prunes have other names.
+        // Their hook calls were killed. The directories of imports and of prunes have other names.
         let is_of_call = |entry: &std::fs::DirEntry| {
             entry.file_name().to_str().is_some_and(|name| Id::known(name).is_some())
         };

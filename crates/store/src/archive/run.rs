@@ -57,9 +57,7 @@ pub struct RunRecord {
     pub imported: Option<Imported>,
 }
 
-impl Document for RunRecord {
-    const MAX_BYTES: u64 = 1 << 28;
-}
+impl Document for RunRecord {}
 
 /// Data of an imported run that its description did not have.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -163,9 +163,7 @@ struct PendingEnd {
     at: Timestamp,
 }
 
-impl Document for PendingEnd {
-    const MAX_BYTES: u64 = 1 << 20;
-}
+impl Document for PendingEnd {}
 
 impl Archive {
     /// Closes the subject's run. If its lock is not available, leaves a mark for [`Archive::close_pending_runs`]. Returns whether

@@ -19,10 +19,6 @@ use teamkeep_system::fs::{self, Stamp};
 /// Pauses before a file is read again because it is not complete JSON: its writer may not have finished.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(3), Duration::from_millis(9)];
 
-/// If a file changed less than this before it was read, it may change again without a new stamp, because of the
-/// resolution of the kernel's clock for files. In nanoseconds.
-const MTIME_GRANULARITY: i64 = 50_000_000;
-
 /// A content that was stored.
 struct Stored {
     object: String,
@@ -148,7 +144,7 @@ impl CaptureInProgress<'_> {
             self.changed.push(Change { path, object, size: stamp.size, torn, skipped: None });
         }
         // The next capture reads a half-written file again, and then stores it in any case.
-        let fresh = read_at.saturating_sub(stamp.changed) < MTIME_GRANULARITY || (torn && is_new);
+        let fresh = read_at.saturating_sub(stamp.changed) < Stamp::GRANULARITY || (torn && is_new);
         let whole = before.filter(|_| torn).and_then(CapturedFile::complete);
         let whole = whole.filter(|whole| *whole != object).map(str::to_owned);
         // Without a complete content, the gates cannot see the file.

@@ -2,14 +2,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::*;
+use crate::PATIENCE;
 use crate::archive::{RunRecord, SessionRecord, SessionRole};
 use crate::log::Appending;
 use teamkeep_model::event::SafeName;
+use teamkeep_model::time::DAY;
 use teamkeep_model::time::Timestamp;
 use teamkeep_system::paths::Paths;
-
-const DAY: u64 = 86_400;
-const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Store {
     dir: tempfile::TempDir,
@@ -36,11 +35,11 @@ impl Store {
         for days in closed_days {
             append(&log, false);
             assert!(log.close(PATIENCE).unwrap());
-            set_age(&newest(&log), days * DAY);
+            set_age(&newest(&log), days * DAY.as_secs());
         }
         if let Some(days) = current_days {
             append(&log, false);
-            set_age(&log.dir().join("events.jsonl"), days * DAY);
+            set_age(&log.dir().join("events.jsonl"), days * DAY.as_secs());
         }
         log
     }
@@ -74,7 +73,7 @@ impl Store {
 }
 
 fn limits(keep_days: u64, keep_size: u64) -> config::Log {
-    config::Log { keep: Duration::from_secs(keep_days * DAY), keep_size, ..config::Log::default() }
+    config::Log { keep: Duration::from_secs(keep_days * DAY.as_secs()), keep_size, ..config::Log::default() }
 }
 
 fn append(log: &EventLog, is_single: bool) {
@@ -98,7 +97,7 @@ fn set_age(path: &Path, seconds: u64) {
 
 /// The segments to delete: the log, and its age in days.
 fn gone(plan: &Plan) -> Vec<(String, u64)> {
-    let show = |segment: &Segment| (segment.log.to_string(), segment.age().as_secs() / DAY);
+    let show = |segment: &Segment| (segment.log.to_string(), segment.age().as_secs() / DAY.as_secs());
     plan.segments.iter().map(show).collect()
 }
 
@@ -169,7 +168,7 @@ fn a_time_in_the_future_is_not_an_age() {
     let log = store.write("a", &[100], None);
     let file = std::fs::OpenOptions::new().write(true).open(newest(&log)).unwrap();
     let now = SystemTime::UNIX_EPOCH + SystemTime::UNIX_EPOCH.elapsed().unwrap();
-    file.set_modified(now + Duration::from_secs(DAY)).unwrap();
+    file.set_modified(now + DAY).unwrap();
     assert_eq!(gone(&store.plan(0, u64::MAX)), []);
 }
 

@@ -9,7 +9,7 @@ use crate::archive::RunRecord;
 use crate::log::{EventLog, Segment};
 use teamkeep_config::Ship;
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::fs::{Document, Layout};
+use teamkeep_system::fs::Document;
 use teamkeep_system::process;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -89,9 +89,6 @@ impl Default for ShippingState {
 }
 
 impl Document for ShippingState {
-    const MAX_BYTES: u64 = 64 << 20;
-    const LAYOUT: Layout = Layout::Line;
-
     fn check(&self) -> Result<(), String> {
         match self.v {
             1 => Ok(()),

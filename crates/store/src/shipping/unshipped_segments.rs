@@ -11,7 +11,7 @@ use super::{Shipping, ShippingState};
 use crate::log::{Segment, SegmentName};
 use teamkeep_config::Ship;
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::fs::{Document, Layout};
+use teamkeep_system::fs::Document;
 
 /// From this age on, no process writes to a segment of a single line any more.
 const SINGLE_LINE_AGE: Duration = Duration::from_secs(60);
@@ -120,9 +120,6 @@ pub struct RemovedUnshipped {
 }
 
 impl Document for RemovedUnshipped {
-    const MAX_BYTES: u64 = 64 << 10;
-    const LAYOUT: Layout = Layout::Line;
-
     fn check(&self) -> Result<(), String> {
         if self.v == 1 { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }

@@ -23,6 +23,10 @@ pub struct Stamp {
 }
 
 impl Stamp {
+    /// Resolution of the kernel's clock for files, in nanoseconds. A file that changed less than this before it was read may
+    /// change again without a new stamp.
+    pub const GRANULARITY: i64 = 50_000_000;
+
     pub fn of(metadata: &Metadata) -> Stamp {
         let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
         Stamp {

@@ -2,21 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io::{self, Read as _};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use super::MAX_BYTES;
+use crate::error::candidates;
 use crate::fs;
 use crate::git::Git;
 use teamkeep_model::unicode::escape;
-
-/// Maximum size of all stored files, in bytes: git must compress them in time.
-const MAX_FILE_BYTES: u64 = 32 << 20;
-/// Maximum size of an index, in bytes. One with a million files has half of it.
-const MAX_INDEX: u64 = 256 << 20;
-/// Number of files that are named as left out, and the maximum length of each name.
-const MAX_SHOWN: usize = 5;
-const MAX_SHOWN_CHARS: usize = 100;
 
 /// The files whose content is not in the index, each with a zero byte after its name. A copy of the index knows which files
 /// are unchanged. If it cannot be used, every file is compared with the commit.
@@ -35,14 +29,11 @@ pub(super) fn changed_files(git: &Git, own: &Path, scratch: &Path) -> Option<Vec
 }
 
 fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
-    let from = fs::open_regular(from)?;
-    if from.metadata()?.len() > MAX_INDEX {
-        return Err(io::ErrorKind::FileTooLarge.into());
-    }
+    let mut from = fs::open_regular(from)?;
     // git compares the content of a file that is as new as its index: it can have changed in the same moment.
     let written = from.metadata()?.modified()?;
     let mut copy = fs::create_private(to)?;
-    io::copy(&mut from.take(MAX_INDEX), &mut copy)?;
+    io::copy(&mut from, &mut copy)?;
     copy.set_modified(written)
 }
 
@@ -77,7 +68,8 @@ impl Changes {
             }
         }
         files.sort_unstable();
-        let mut room = MAX_FILE_BYTES;
+        // git must compress all of them in time, and the pack has more than they.
+        let mut room = MAX_BYTES as u64 / 2;
         for (size, name) in files {
             match room.checked_sub(size) {
                 Some(left) => {
@@ -101,14 +93,7 @@ fn is_behind_link(top: &Path, path: &Path) -> bool {
 
 /// A sentence about the files that are left out.
 fn described(files: &[(&[u8], &str)]) -> Option<String> {
-    let shown = files.iter().take(MAX_SHOWN).map(|(name, why)| {
-        let name: String = String::from_utf8_lossy(name).chars().take(MAX_SHOWN_CHARS).collect();
-        format!("{} ({why})", escape(&name))
-    });
+    let shown = files.iter().map(|(name, why)| format!("{} ({why})", escape(&String::from_utf8_lossy(name))));
     let shown: Vec<String> = shown.collect();
-    let more = match files.len().saturating_sub(MAX_SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!shown.is_empty()).then(|| format!("Left out: {}{more}", shown.join(", ")))
+    (!shown.is_empty()).then(|| format!("Left out: {}", candidates(&shown)))
 }

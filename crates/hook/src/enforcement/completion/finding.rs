@@ -4,9 +4,8 @@ use super::{CheckOutcome, CheckResult};
 use teamkeep_config::{Gate, Mode, OnError};
 use teamkeep_model::time;
 use teamkeep_model::unicode;
-use teamkeep_policy::{Decision, Finding, MAX_REASON_CHARS, Reason, cut, escaped};
+use teamkeep_policy::{Decision, Finding, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, cut, escaped};
 
-const MAX_COMMAND_CHARS: usize = 100;
 /// Joins two output lines: a reason is one line.
 const SEPARATOR: &str = " | ";
 const OUTPUT_PREFIX: &str = " Last output: ";
@@ -36,7 +35,7 @@ pub(crate) fn finding(
 fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) -> (&'static str, Reason) {
     let blocks = decision == Decision::Block;
     // The command is the user's own text. The task id and the output are untrusted.
-    let command = cut(&unicode::escape(&checked.command), MAX_COMMAND_CHARS);
+    let command = cut(&unicode::escape(&checked.command), MAX_TEXT_CHARS);
     let task = Reason::default().name(task).text();
     let again = if blocks { ", then complete the task again" } else { "" };
     let (code, outcome, advice, lines): (_, String, String, &[String]) = match &checked.outcome {
@@ -58,7 +57,7 @@ fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) ->
             ("check-did-not-run", format!("was not run: {why}."), then.to_owned(), &[])
         }
         CheckOutcome::CouldNotRun { why } => {
-            let why = escaped(why, 2 * MAX_COMMAND_CHARS);
+            let why = escaped(why, MAX_TEXT_CHARS);
             let advice = format!("Report this to the user{again}.");
             ("check-did-not-run", format!("could not be run: {why}."), advice, &[])
         }

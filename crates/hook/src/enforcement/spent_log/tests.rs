@@ -137,7 +137,7 @@ fn a_session_that_was_resumed_counts_from_the_start_of_its_run() {
 fn a_file_that_is_too_large_is_replaced() {
     let store = Store::new();
     store.write("a.jsonl", &[line("m1", 7)]);
-    std::fs::File::create(&store.log.0).unwrap().set_len(MAX_BYTES + 1).unwrap();
+    std::fs::File::create(&store.log.0).unwrap().set_len(fs::MAX_JSON_BYTES + 1).unwrap();
     assert_eq!(output(&store.update(&["a.jsonl"])), 7);
     assert_eq!(output(&store.log.read()), 7);
     assert!(store.log.0.metadata().unwrap().len() < 1_000);

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, after, before, idle, lead, mate};
 use teamkeep_config::Mode;
+use teamkeep_model::event::MAX_ENTRIES;
 use teamkeep_model::event::{Actor, ActorKind};
 use teamkeep_policy::Decision;
 
@@ -204,15 +205,15 @@ fn the_history_is_bounded_and_keeps_uncommitted_changes_longest() {
     let mut desk = desk();
     let file = desk.file();
     desk.writes(&mate("alice"), &file, "alice\n");
-    for number in 0..300 {
+    for number in 0..MAX_ENTRIES + 50 {
         let path = desk.dir.path().join(format!("{number}.rs"));
         desk.scene.happens(&mate("bob"), &after("Read", json!({"file_path": path})));
     }
-    for number in 0..100 {
+    for number in 0..MAX_ENTRIES + 50 {
         desk.reads(&mate(&format!("agent-{number}")));
     }
     let text = serde_json::to_string(&desk.scene.team.ledger.files).unwrap();
-    assert_eq!(text.matches("\"seen\"").count(), 255 + 16, "{text:.400}");
+    assert_eq!(text.matches("\"seen\"").count(), 2 * MAX_ENTRIES - 1, "{text:.400}");
     let root = desk.dir.path().canonicalize().unwrap();
     assert_eq!(desk.scene.team.ledger.files.open_files(&root.to_string_lossy(), "bob").len(), 1);
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use fs_err::File;
 use fs_err::os::unix::fs::FileExt;
 
-use super::{ContentError, DATA, Entry, LIST, MAX_BYTES};
+use super::{ContentError, DATA, Entry, LIST};
 use crate::archive::index::CapturedFile;
 use crate::packed;
 use teamkeep_system::fs;
@@ -242,7 +242,7 @@ impl ContentFiles {
     fn apply(&mut self, entry: &Entry, content: &mut StoredContent) -> io::Result<()> {
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);
         let StoredContent { bytes, cost } = content;
-        if entry.len > MAX_BYTES {
+        if entry.len > packed::MAX_BYTES {
             return Err(invalid());
         }
         let Some(base) = entry.base else {
@@ -251,7 +251,7 @@ impl ContentFiles {
         };
         let end = (bytes.len() as u64).checked_sub(base.back).filter(|end| base.front <= *end);
         let end = end.ok_or_else(invalid)?;
-        if base.front + base.back + entry.len > MAX_BYTES {
+        if base.front + base.back + entry.len > packed::MAX_BYTES {
             return Err(invalid());
         }
         let back = bytes.split_off(end as usize);
@@ -293,8 +293,6 @@ enum Blocks {
 const BLOCK: u64 = 32 << 10;
 /// How many blocks are kept.
 const BLOCKS: usize = 8;
-/// Maximum length of a line, in bytes.
-const MAX_LINE_BYTES: usize = 64 << 20;
 
 impl Blocks {
     /// Opens the file at this path, or the compressed one beside it.
@@ -342,7 +340,7 @@ impl Blocks {
         let mut line = Vec::new();
         while line.last() != Some(&b'\n') {
             let part = self.part(offset + line.len() as u64)?;
-            if part.is_empty() || line.len() > MAX_LINE_BYTES {
+            if part.is_empty() || line.len() > fs::MAX_JSON_BYTES as usize {
                 return Ok(None);
             }
             line.extend(part.split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default());

@@ -184,7 +184,7 @@ fn a_large_file_is_stored_in_pieces_and_leaves_nothing_if_it_is_not_read_in_time
     reading.read_exact(&mut first).unwrap();
     assert_eq!((&first, reading.verify().unwrap()), (b"0123456789", 999_990));
     assert_eq!(writer.put(&text, place).unwrap(), (copied.hash, place));
-    std::fs::File::options().write(true).open(&from).unwrap().set_len(MAX_BYTES + 1).unwrap();
+    std::fs::File::options().write(true).open(&from).unwrap().set_len(crate::packed::MAX_BYTES + 1).unwrap();
     assert_eq!(writer.put_file(&from, None).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
 }
 
@@ -213,7 +213,7 @@ fn damage_of_a_compressed_file_hides_nothing_before_it() {
     let bytes = std::fs::read(&data).unwrap();
     flate2::read::GzEncoder::new(&*bytes, flate2::Compression::default()).read_to_end(&mut gzip).unwrap();
     std::fs::remove_file(&data).unwrap();
-    std::fs::write(packed::packed(&data), &gzip[..gzip.len() - 20_000]).unwrap();
+    std::fs::write(crate::packed::packed(&data), &gzip[..gzip.len() - 20_000]).unwrap();
     assert_eq!(archive.content(RUN, &first).unwrap(), inbox(40, 304));
     assert!(matches!(archive.content(RUN, &last).unwrap_err(), ContentError::Damaged { .. }));
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use fs_err::File;
 
 use super::reader::{RunContents, cost_of, data_of};
-use super::{Base, Entry, LIST, MAX_BYTES, digits, hash};
+use super::{Base, Entry, LIST, digits, hash};
 use crate::packed;
 use teamkeep_system::fs::{self, Appender, Stamp};
 
@@ -249,7 +249,7 @@ fn open_large(path: &Path) -> io::Result<File> {
 }
 
 fn check_size(path: &Path, size: u64) -> io::Result<()> {
-    if size > MAX_BYTES {
+    if size > packed::MAX_BYTES {
         let what = format!("{} is larger than 2 GiB", path.display());
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }

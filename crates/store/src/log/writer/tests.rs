@@ -10,10 +10,10 @@ use fs_err::OpenOptions;
 use super::super::LogOwner;
 use super::super::seal::Link;
 use super::*;
+use crate::PATIENCE;
 use teamkeep_model::time::parse;
 
 const EVENT: &[u8] = b"{\"v\":1,\"payload\":null}";
-const PATIENCE: Duration = Duration::from_secs(60);
 
 fn noon() -> Timestamp {
     parse("2026-02-03T12:00:00Z").unwrap()

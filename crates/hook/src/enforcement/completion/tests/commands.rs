@@ -27,7 +27,7 @@ fn a_command_passes_or_fails_with_its_exit_code_and_last_lines() {
         CheckOutcome::Failed { exit: 3, last_lines }
     );
     assert_eq!(outcome("kill -9 $$"), CheckOutcome::Failed { exit: 137, last_lines: Vec::new() });
-    assert_eq!(lines(outcome("seq 100; false")), (91..=100).map(|n| n.to_string()).collect::<Vec<_>>());
+    assert_eq!(lines(outcome("seq 100; false")), (1..=100).map(|n| n.to_string()).collect::<Vec<_>>());
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::super::{MAX_LINE_CHARS, add_output, last_lines, shell};
+use super::super::{MAX_TEXT_CHARS, add_output, last_lines, shell};
 
 fn lines(bytes: &[u8]) -> Vec<String> {
     let mut output = Vec::new();
@@ -16,8 +16,9 @@ fn the_last_lines_have_no_colors_blank_lines_or_overwritten_bars() {
     assert_eq!(lines(b"\x1b[31merror\x1b[0m: no\r\n\n  \n10%\r50%\r99%\n"), ["error: no", "99%"]);
     let many: Vec<u8> = (0..20_000).flat_map(|number| format!("line {number}\n").into_bytes()).collect();
     let kept = lines(&many);
-    assert_eq!((kept.len(), kept[0].as_str(), kept[9].as_str()), (10, "line 19990", "line 19999"));
-    assert_eq!(lines(&vec![b'x'; 100_000])[0].chars().count(), MAX_LINE_CHARS);
+    assert_eq!(kept.last().map(String::as_str), Some("line 19999"));
+    assert!(kept.len() < 2_000, "{}", kept.len());
+    assert_eq!(lines(&vec![b'x'; 100_000])[0].chars().count(), MAX_TEXT_CHARS);
     assert_eq!(lines(b""), Vec::<String>::new());
 }
 
