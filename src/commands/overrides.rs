@@ -9,7 +9,7 @@ use super::catalog;
 use super::when::compact;
 use crate::context::Context;
 use teamkeep_config::Gate;
-use teamkeep_hook::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader};
+use teamkeep_hook::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader, allowance_payload};
 use teamkeep_model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
 use teamkeep_model::time;
 use teamkeep_model::unicode::fold;
@@ -182,7 +182,7 @@ pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
         warn_unknown_team(context, team);
     }
     let pause = Pause { gate, team, until };
-    let payload = json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until});
+    let payload = pause.payload(&context.config.policy);
     record_unless_fixed(context, &pause.gate, pause.team.as_deref(), payload)?;
     file.change(now, |overrides| {
         overrides.pauses.retain(|other| (&other.gate, &other.team) != (&pause.gate, &pause.team));
@@ -202,9 +202,6 @@ fn record_unless_fixed(
 ) -> Result<()> {
     let fixed = context.config.policy.fixed_gates(gate.as_deref());
     let is_rejected = gate.is_some() && !fixed.is_empty();
-    if !fixed.is_empty() {
-        payload["fixed"] = json!(fixed);
-    }
     if is_rejected {
         payload["rejected"] = Value::Bool(true);
     }
@@ -299,8 +296,7 @@ pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
     }
     let now = context.clock.now();
     let until = now.checked_add(LONGEST_PAUSE).ok_or_else(|| Error::new("the time is out of range"))?;
-    let payload =
-        json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name, "until": until});
+    let payload = allowance_payload(name, Some(until), &context.config.policy);
     record_unless_fixed(context, &Some(gate.to_owned()), None, payload)?;
     file.change(now, |overrides| {
         overrides.shutdowns.retain(|other| other != name);

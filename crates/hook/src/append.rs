@@ -26,7 +26,7 @@ impl Call<'_> {
             self.outcome.note("note that there is a plugin", made);
         }
         let (received, payload) = (&self.received, &self.received.payload);
-        let warning = payload_warnings(payload, received.asked);
+        let warning = payload_warnings(payload, received.named_event);
         self.outcome.notes.extend(warning.clone().map(|text| Note::new(Severity::Payload, text)));
         let warning =
             [warning, self.outcome.lost_with_team.clone()].into_iter().flatten().reduce(|a, b| a + "; " + &b);
@@ -35,7 +35,7 @@ impl Call<'_> {
             Some(_) => metadata_only::malformed_payload(&payload.raw),
         });
         let unnamed = match received.kind {
-            Kind::Unknown => received.asked.unwrap_or("Unknown"),
+            Kind::Unknown => received.named_event.unwrap_or("Unknown"),
             kind => kind.name(),
         };
         let points = received.archive.journal_points.get();

@@ -17,9 +17,9 @@ pub(crate) struct Call<'a> {
 }
 
 impl Recorder {
-    /// Records one call. `asked` is the event named on the command line.
-    pub fn record(&self, input: &Input, asked: Option<&str>) -> Outcome {
-        let received = Received::new(self, input, asked);
+    /// Records one call. `named_event` is the event named on the command line.
+    pub fn record(&self, input: &Input, named_event: Option<&str>) -> Outcome {
+        let received = Received::new(self, input, named_event);
         let found = CapturedTeams::capture(&received);
         let by = Attribution::of(&received, &found);
         let mut call = Call { received, found, by, outcome: Outcome::default() };

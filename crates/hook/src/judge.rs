@@ -4,14 +4,16 @@ use std::cell::OnceCell;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use serde_json::value::to_raw_value;
-use serde_json::{Value, json};
 
 use super::call::Call;
 use super::{BackgroundMode, MAX_CHARS, Recorder};
-use crate::enforcement::{FoundOverrides, OverrideFile, Overrides, PolicyOutcome, PolicyRequest};
+use crate::enforcement::{
+    FoundOverrides, OverrideFile, Overrides, PolicyOutcome, PolicyRequest, allowance_payload,
+};
 use crate::response::{Answer, BLOCK_EXIT_CODE};
-use teamkeep_config::{Gate, ORGANIZATION_FILE, OnError, Problem};
+use teamkeep_config::{ORGANIZATION_FILE, OnError, Problem};
 use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::{Actor, Event, Id, OVERRIDE};
 use teamkeep_model::payload::{Kind, MessageKind, Payload};
@@ -34,7 +36,10 @@ impl Call<'_> {
     pub(crate) fn judge(&mut self) {
         let recorder = self.received.recorder;
         let in_team = self.by.resolved.member && self.by.run.is_some();
-        let by_rule = Rules::of(&recorder.config.rule).apply_to(self.received.kind);
+        let begin = OnceCell::new();
+        let is_late = || begin.get_or_init(Instant::now).elapsed() >= RULES_TIMEOUT;
+        let rules = Rules::of(&recorder.config.rule).until(&is_late);
+        let by_rule = rules.apply_to(self.received.kind);
         let redirected = if in_team || by_rule { self.redirected() } else { None };
         let warns_of_redirection =
             redirected.as_ref().is_some_and(|verdict| verdict.decision == Decision::Warn);
@@ -49,7 +54,7 @@ impl Call<'_> {
             judged.failed = Some(format!("the payload cannot be parsed: {malformed}"));
         } else if is_blocked || unusable.as_ref().is_some_and(|verdict| verdict.decision == Decision::Block) {
         } else if in_team || by_rule {
-            judged = self.ask_gates();
+            judged = self.ask_gates(&rules);
         } else if let Some(unseen) = self.found.unseen_team().filter(|_| proves_a_team(kind, payload)) {
             judged.failed = Some(unseen);
         } else if let Some(failure) = failure {
@@ -80,15 +85,13 @@ impl Call<'_> {
         self.by.state.redirected |= warns_of_redirection && self.outcome.answer.exit != BLOCK_EXIT_CODE;
     }
 
-    fn ask_gates(&self) -> PolicyOutcome {
+    fn ask_gates(&self, rules: &Rules<'_>) -> PolicyOutcome {
         let (received, recorder, by) = (&self.received, self.received.recorder, &self.by);
         let team = by.resolved.team.as_ref();
         let of_team = |subject: &CaptureScope| subject.team() == team;
         let own = self.found.store_failures().filter(|failure| failure.subject.as_ref().is_some_and(of_team));
         let problems: Vec<&str> = own.map(|failure| failure.note.text.as_str()).collect();
         let log = self.log();
-        let begin = OnceCell::new();
-        let is_late = || begin.get_or_init(Instant::now).elapsed() >= RULES_TIMEOUT;
         let request = PolicyRequest {
             archive: &received.archive,
             home: log.dir(),
@@ -97,7 +100,7 @@ impl Call<'_> {
             project: recorder.env.project.as_deref(),
             now: received.at,
             policy: &recorder.config.policy,
-            rules: &Rules::of(&recorder.config.rule).until(&is_late),
+            rules,
             event: JudgedEvent {
                 at: received.at,
                 kind: received.kind,
@@ -179,26 +182,15 @@ impl Call<'_> {
     /// Records overrides that no command recorded, in the same form.
     fn record_found(&self, found: &FoundOverrides) -> Result<()> {
         let (received, recorder) = (&self.received, self.received.recorder);
-        let Overrides { pauses, shutdowns, .. } = &found.overrides;
+        let Overrides { pauses, shutdowns, shutdowns_until, .. } = &found.overrides;
         let policy = &recorder.config.policy;
-        let with_fixed = |gate: Option<&str>, mut payload: Value| {
-            let fixed = policy.fixed_gates(gate);
-            if !fixed.is_empty() {
-                payload["fixed"] = json!(fixed);
-            }
-            payload
-        };
-        let pauses = pauses.iter().map(|pause| {
-            let payload = json!({"override": "pause", "gate": pause.gate, "team": pause.team, "until": pause.until, "found": true});
-            with_fixed(pause.gate.as_deref(), payload)
-        });
-        let shutdowns = shutdowns.iter().map(|name| {
-            let gate = Gate::PrematureShutdown.name();
-            let payload = json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name, "found": true});
-            with_fixed(Some(gate), payload)
-        });
+        let pauses = pauses.iter().map(|pause| pause.payload(policy));
+        let shutdowns = shutdowns.iter();
+        let shutdowns =
+            shutdowns.map(|name| allowance_payload(name, shutdowns_until.get(name).copied(), policy));
         let (event, log) = (self.event(), self.log());
-        for payload in pauses.chain(shutdowns) {
+        for mut payload in pauses.chain(shutdowns) {
+            payload["found"] = Value::Bool(true);
             let payload = to_raw_value(&payload).map_err(Error::from_json)?;
             let (id, actor) =
                 (Id::new(received.at), Actor { name: Some("user".to_owned()), ..Actor::unknown() });

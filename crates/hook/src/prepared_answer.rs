@@ -91,8 +91,8 @@ impl Call<'_> {
         if !starts && !received.kind.is_judged() {
             return;
         }
-        let Some((problem, hash)) = received.recorder.changed() else { return };
-        if self.by.state.changed.as_ref() == Some(&hash) {
+        let Some((problem, hash)) = received.recorder.changed_project() else { return };
+        if self.by.state.changed_project.as_ref() == Some(&hash) {
             return;
         }
         // At SessionStart, another message lists the disabled commands.
@@ -112,12 +112,12 @@ impl Call<'_> {
             let verdict = failure::verdict(OnError::Allow, received.kind, failure::UNTRUSTED, reason);
             self.record_verdict(&verdict, &self.log());
         }
-        self.by.state.changed = Some(hash);
+        self.by.state.changed_project = Some(hash);
     }
 }
 
 impl Recorder {
-    fn changed(&self) -> Option<(&Problem, String)> {
+    fn changed_project(&self) -> Option<(&Problem, String)> {
         let left_out =
             self.problems.iter().find(|problem| is_unapplied(problem.code) || problem.is_error())?;
         let trust = Trust::load(&self.paths.trust()).ok()?;

@@ -23,7 +23,7 @@ impl Call<'_> {
         if let Some(problem) = input.problem.as_ref().filter(|_| payload.malformed.is_none()) {
             outcome.add(format!("{problem}; the payload was complete nevertheless"));
         }
-        let gaps = payload_gaps(payload, received.kind, received.asked);
+        let gaps = payload_gaps(payload, received.kind, received.named_event);
         outcome.notes.extend(gaps.map(|text| Note::new(Severity::Payload, text)));
         // Report permanent conditions only at these events.
         let reports = matches!(received.kind, Kind::SessionStart | Kind::SessionEnd)
@@ -32,12 +32,12 @@ impl Call<'_> {
     }
 }
 
-pub(crate) fn payload_warnings(payload: &Payload, asked: Option<&str>) -> Option<String> {
+pub(crate) fn payload_warnings(payload: &Payload, named_event: Option<&str>) -> Option<String> {
     let mut warnings = Vec::new();
-    if let (Some(asked), Some(named)) = (asked, payload.event_name())
-        && !asked.replace('-', "").eq_ignore_ascii_case(named)
+    if let (Some(named_event), Some(named)) = (named_event, payload.event_name())
+        && !named_event.replace('-', "").eq_ignore_ascii_case(named)
     {
-        warnings.push(format!("called as {asked}, but the payload names {named}"));
+        warnings.push(format!("called as {named_event}, but the payload names {named}"));
     }
     type Parse = fn(&str) -> Option<SafeName>;
     for (key, safe) in [("session_id", SafeName::stem as Parse), ("team_name", SafeName::new)] {
@@ -51,12 +51,12 @@ pub(crate) fn payload_warnings(payload: &Payload, asked: Option<&str>) -> Option
     (!warnings.is_empty()).then(|| warnings.join("; "))
 }
 
-pub(crate) fn payload_gaps(payload: &Payload, kind: Kind, asked: Option<&str>) -> Option<String> {
+pub(crate) fn payload_gaps(payload: &Payload, kind: Kind, named_event: Option<&str>) -> Option<String> {
     if payload.malformed.is_some() {
         return None;
     }
     let mut gaps = Vec::new();
-    match payload.event_name().or(asked).filter(|name| !name.is_empty()) {
+    match payload.event_name().or(named_event).filter(|name| !name.is_empty()) {
         Some(name) if kind == Kind::Unknown => {
             gaps.push(format!("unknown event {}", escaped(name, MAX_CHARS)));
         }

@@ -21,7 +21,7 @@ pub(crate) struct Received<'a> {
     pub archive: Archive,
     pub payload: Payload,
     /// The event named on the command line.
-    pub asked: Option<&'a str>,
+    pub named_event: Option<&'a str>,
     pub kind: Kind,
     pub at: Timestamp,
     pub id: Id,
@@ -41,11 +41,11 @@ pub(crate) struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    pub(crate) fn new(recorder: &'a Recorder, input: &Input, asked: Option<&'a str>) -> Received<'a> {
+    pub(crate) fn new(recorder: &'a Recorder, input: &Input, named_event: Option<&'a str>) -> Received<'a> {
         let payload = parse(input);
         let at = recorder.clock.now();
         let session = payload.session().and_then(SafeName::stem);
-        let kind = payload.event_name().or(asked).map_or(Kind::Unknown, Kind::named);
+        let kind = payload.event_name().or(named_event).map_or(Kind::Unknown, Kind::named);
         let deletes = kind == Kind::PreToolUse && payload.tool() == Some(Tool::TeamDelete);
         let limit = recorder.config.archive.longest_look;
         let limit = limit.saturating_mul(if deletes { BEFORE_DELETE } else { 1 });
@@ -61,7 +61,7 @@ impl<'a> Received<'a> {
             until: Instant::now().checked_add(limit),
             recorder,
             payload,
-            asked,
+            named_event,
             kind,
             at,
             session,

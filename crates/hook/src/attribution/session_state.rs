@@ -27,7 +27,7 @@ pub struct SessionState {
     pub teamless: Option<i64>,
     /// Hash of the project's file when the user was last warned that it changed since it was trusted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub changed: Option<String>,
+    pub changed_project: Option<String>,
     /// Whether the user was warned that the hooks are redirected.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub redirected: bool,
@@ -82,7 +82,7 @@ impl SessionState {
         changed(&self.name, &before.name, &mut merged.name);
         changed(&self.version, &before.version, &mut merged.version);
         changed(&self.run, &before.run, &mut merged.run);
-        changed(&self.changed, &before.changed, &mut merged.changed);
+        changed(&self.changed_project, &before.changed_project, &mut merged.changed_project);
         changed(&self.refused, &before.refused, &mut merged.refused);
         changed(&self.teamless, &before.teamless, &mut merged.teamless);
         file(store, session).write(&merged)

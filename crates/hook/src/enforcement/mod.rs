@@ -16,7 +16,7 @@ mod transcript_tail;
 
 pub use gate_state::{GateState, GateStateStore, run_of_session};
 pub use judge_event::{PolicyOutcome, PolicyRequest};
-pub use overrides::{FoundOverrides, LONGEST_PAUSE, OverrideFile, Overrides, Pause};
+pub use overrides::{FoundOverrides, LONGEST_PAUSE, OverrideFile, Overrides, Pause, allowance_payload};
 pub use resolve_access::access;
 pub use snapshot_reader::SnapshotReader;
 pub use spending::RunSpending;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
-use teamkeep_config::Gate;
+use teamkeep_config::{Gate, Policy};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::unicode::fold;
 use teamkeep_system::fs::{self, Document, JsonFile};
@@ -95,6 +96,34 @@ impl Pause {
     pub fn is_in_force(&self, now: Timestamp) -> bool {
         is_within(self.until, now)
     }
+}
+
+impl Pause {
+    /// The payload of the event that records it.
+    pub fn payload(&self, policy: &Policy) -> Value {
+        let Pause { gate, team, until } = self;
+        let payload = json!({"override": "pause", "gate": gate, "team": team, "until": until});
+        with_fixed(payload, policy, gate.as_deref())
+    }
+}
+
+/// The payload of the event that records an allowance.
+pub fn allowance_payload(name: &str, until: Option<Timestamp>, policy: &Policy) -> Value {
+    let gate = Gate::PrematureShutdown.name();
+    let mut payload = json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name});
+    if let Some(until) = until {
+        payload["until"] = json!(until);
+    }
+    with_fixed(payload, policy, Some(gate))
+}
+
+/// Adds the gates that the organization has fixed, to which the override does not apply.
+fn with_fixed(mut payload: Value, policy: &Policy, gate: Option<&str>) -> Value {
+    let fixed = policy.fixed_gates(gate);
+    if !fixed.is_empty() {
+        payload["fixed"] = json!(fixed);
+    }
+    payload
 }
 
 fn is_within(until: Timestamp, now: Timestamp) -> bool {
