@@ -7,10 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::MAX_BYTES;
-use crate::error::candidates;
 use crate::fs;
 use crate::git::Git;
 use teamkeep_model::unicode::escape;
+
+/// Number of files that are named as left out.
+const MAX_SHOWN: usize = 5;
 
 /// The files whose content is not in the index, each with a zero byte after its name. A copy of the index knows which files
 /// are unchanged. If it cannot be used, every file is compared with the commit.
@@ -93,7 +95,12 @@ fn is_behind_link(top: &Path, path: &Path) -> bool {
 
 /// A sentence about the files that are left out.
 fn described(files: &[(&[u8], &str)]) -> Option<String> {
-    let shown = files.iter().map(|(name, why)| format!("{} ({why})", escape(&String::from_utf8_lossy(name))));
+    let shown = files.iter().take(MAX_SHOWN);
+    let shown = shown.map(|(name, why)| format!("{} ({why})", escape(&String::from_utf8_lossy(name))));
     let shown: Vec<String> = shown.collect();
-    (!shown.is_empty()).then(|| format!("Left out: {}", candidates(&shown)))
+    let more = match files.len().saturating_sub(MAX_SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!shown.is_empty()).then(|| format!("Left out: {}{more}", shown.join(", ")))
 }
