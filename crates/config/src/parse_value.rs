@@ -16,6 +16,9 @@ use super::{parse_duration, parse_size};
 use teamkeep_model::payload::{self, JUDGED, KNOWN};
 use teamkeep_system::error::nearest;
 
+/// Maximum number of reported problems in one file.
+const MAX_PROBLEMS: usize = 100;
+
 /// A string in quotes, shortened.
 pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(60) {
@@ -59,8 +62,11 @@ impl Checker<'_> {
     ) {
         let is_error = code.severity() == Severity::Error;
         self.errors += usize::from(is_error);
-        let hint = hint.into();
-        self.problems.push(Problem { hint, ..self.source.problem(code, span, message) });
+        // The first error is always listed: it disables the file.
+        if self.problems.len() < MAX_PROBLEMS || (is_error && self.errors == 1) {
+            let hint = hint.into();
+            self.problems.push(Problem { hint, ..self.source.problem(code, span, message) });
+        }
     }
 
     /// Reports a problem of the current value.
