@@ -8,7 +8,6 @@ use super::input::Spans;
 use super::messages::{MessageRow, MessageStats, bare};
 use super::tasks::TaskHistory;
 use super::turns::Turn;
-use crate::timeline::{Entry, changes_own_task};
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::asks;
 
@@ -132,39 +131,15 @@ fn waits_for_answer(mail: &MessageStats, name: &str, end: i64) -> Spans {
     Spans::of(open_questions(mail, name, end).iter().map(|question| (question.from, question.to)))
 }
 
-/// A request to approve a plan. `to` is when its author no longer waited for the answer, or the end.
-pub struct PlanWait<'a> {
-    pub asked: &'a Entry,
-    pub from: i64,
-    pub to: i64,
-}
-
-/// The agent's requests to approve a plan: until a response, until it begins or completes a task, or until it leaves. Claude
-/// Code also approves plans itself, and that answer is not always recorded. Meanwhile the agent can end its turn, or read a
-/// message.
-pub fn plan_waits<'a>(case: &ReportInput<'a>, name: &str, end: i64) -> Vec<PlanWait<'a>> {
-    let word = |entry: &'a Entry| entry.message().map(|message| message.word.as_str());
-    let is_answer = |entry: &Entry| {
-        entry.message().is_some_and(|message| {
-            message.word == "plan_approval_response" && message.to.as_deref().map(bare) == Some(name)
-        })
-    };
-    let requests = case.entries.iter().enumerate();
-    let requests =
-        requests.filter(|(_, entry)| entry.actor == name && word(entry) == Some("plan_approval_request"));
-    let waits = requests.map(|(place, asked)| {
-        let mut later = case.entries[place..].iter();
-        let until = later.find(|entry| is_answer(entry) || entry.actor == name && changes_own_task(entry));
-        let from = asked.at.millis();
-        let left = case.presence(name, end).iter().map(|(_, to)| to).find(|to| *to >= from);
-        let to = until.map(|entry| entry.at.millis()).into_iter().chain(left).min().unwrap_or(end);
-        PlanWait { asked, from, to: to.min(end) }
-    });
-    waits.collect()
+/// The agent's requests to approve a plan, each until it no longer waited for the answer, or until the end. Meanwhile the agent
+/// can end its turn, or read a message.
+pub fn plan_waits(case: &ReportInput<'_>, name: &str, end: i64) -> Vec<(Timestamp, i64)> {
+    let waits = case.team.member(name).into_iter().flat_map(|member| &member.plans);
+    waits.map(|(asked, until)| (*asked, until.map_or(end, Timestamp::millis).min(end))).collect()
 }
 
 pub fn waits_for_approval(case: &ReportInput<'_>, name: &str, end: i64) -> Spans {
-    Spans::of(plan_waits(case, name, end).iter().map(|wait| (wait.from, wait.to)))
+    Spans::of(plan_waits(case, name, end).iter().map(|(asked, until)| (asked.millis(), *until)))
 }
 
 pub fn waits_for_task(tasks: &[TaskHistory], name: &str, end: i64) -> Spans {

@@ -273,7 +273,7 @@ mod tests {
             since: time(0),
             why: None,
             stays: Vec::new(),
-            plan: None,
+            plans: Vec::new(),
         };
         AgentState::of(&member, &[incident], &[task(TaskStatus::Pending, owner)])
     }

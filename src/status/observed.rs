@@ -135,7 +135,7 @@ impl Observed {
             name: member.name.clone(),
             doing: member.doing,
             state: AgentState::of(member, &lasting, &tasks),
-            since: member.plan.map_or(member.since, |asked| asked.max(member.since)),
+            since: member.open_plan().map_or(member.since, |asked| asked.max(member.since)),
             why: member.why.clone(),
             awaits_approval: member.awaits_approval(),
             active_at: self.activity.last(&member.name, at),

@@ -3,6 +3,7 @@
 use super::entry::{Entry, EntryKind, MessageEvent, TurnEntry, TurnEvent};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::event::AgentRef;
+use teamkeep_model::team::without_team;
 use teamkeep_policy::{Change, LiveState, Sign, TaskEvent};
 
 /// The actors that are not agents, unless one with that name joined the team.
@@ -36,7 +37,7 @@ impl Entry {
         let plan = match message.map(|message| message.word.as_str()) {
             Some("plan_approval_request") => Some((self.actor.as_str(), true)),
             Some("plan_approval_response") => {
-                message.and_then(|message| Some((message.to.as_deref()?, false)))
+                message.and_then(|message| Some((without_team(message.to.as_deref()?), false)))
             }
             _ if changes_own_task(self) => Some((self.actor.as_str(), false)),
             _ => None,
@@ -83,7 +84,7 @@ impl Entry {
 }
 
 /// Whether an agent begins or completes a task. An agent whose plan is not approved cannot do its work.
-pub fn changes_own_task(entry: &Entry) -> bool {
+fn changes_own_task(entry: &Entry) -> bool {
     entry.task().is_some_and(|change| {
         let is_work = matches!(change.to, Some(TaskStatus::InProgress | TaskStatus::Completed));
         is_work && change.from != change.to

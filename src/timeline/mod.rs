@@ -27,7 +27,7 @@ mod unread_counts;
 
 pub use agents::{AgentTurn, SharedNames};
 pub use answers::{UnsentAnswer, unsent_answers};
-pub use changes::{AgentSign, changes_own_task, state_after};
+pub use changes::{AgentSign, state_after};
 pub use entry::{
     DeliveredAnswer, Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source,
     StopEntry, TurnEntry, TurnEvent, VerdictEntry, parse_kind,

@@ -76,9 +76,9 @@ pub struct MemberState {
     /// When it joined the team and left it, for each of its stays; `None` if it did not leave.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stays: Vec<(Timestamp, Option<Timestamp>)>,
-    /// When it asked the lead to approve its plan, until that answers, or it continues without a recorded answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Timestamp>,
+    /// When it asked the lead to approve a plan, and when that answered, or it continued without a recorded answer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plans: Vec<(Timestamp, Option<Timestamp>)>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,8 +122,12 @@ impl LiveState {
         match change {
             Change::Sign { agent, sign, why } => self.sign(at, (agent, sign), why),
             Change::Plan { agent, is_open } => {
-                let member = self.roster.iter_mut().find(|member| member.name == agent);
-                member.into_iter().for_each(|member| member.plan = is_open.then_some(at));
+                if let Some(member) = self.roster.iter_mut().find(|member| member.name == agent) {
+                    match is_open {
+                        true => member.plans.push((at, None)),
+                        false => member.end_plans(at),
+                    }
+                }
             }
             Change::Task { by, change } => {
                 self.tasks.entry(change.id.clone()).or_default().apply(at, by, change);
@@ -174,8 +178,15 @@ impl LiveState {
         let doing = Activity::after(place.map(|place| self.roster[place].doing), sign);
         let Some(doing) = doing else { return };
         let place = place.unwrap_or_else(|| {
-            let (name, stays) = (name.to_owned(), Vec::new());
-            self.roster.push(MemberState { name, doing, since: at, why: None, stays, plan: None });
+            let (stays, plans) = (Vec::new(), Vec::new());
+            self.roster.push(MemberState {
+                name: name.to_owned(),
+                doing,
+                since: at,
+                why: None,
+                stays,
+                plans,
+            });
             self.roster.len() - 1
         });
         let member = &mut self.roster[place];
@@ -197,13 +208,22 @@ impl MemberState {
             (self.doing, self.since, self.why) = (doing, at, None);
         }
         if doing == Activity::Gone {
-            self.plan = None;
+            self.end_plans(at);
         }
+    }
+
+    fn end_plans(&mut self, at: Timestamp) {
+        self.plans.iter_mut().for_each(|(_, until)| *until = until.or(Some(at)));
+    }
+
+    /// When it asked the lead to approve a plan, if it still waits for the answer.
+    pub fn open_plan(&self) -> Option<Timestamp> {
+        self.plans.last().filter(|(_, until)| until.is_none()).map(|(asked, _)| *asked)
     }
 
     /// Whether it does nothing until the lead approves its plan. It can work meanwhile, for example on a message.
     pub fn awaits_approval(&self) -> bool {
-        self.plan.is_some() && matches!(self.doing, Activity::Idles | Activity::Here)
+        self.open_plan().is_some() && matches!(self.doing, Activity::Idles | Activity::Here)
     }
 }
 

@@ -78,16 +78,19 @@ fn wait(scene: &Scene<'_>, request: &Request<'_>, span: (i64, i64)) -> Draft {
 
 /// The requests of teammates to approve a plan, each with the end of the wait.
 fn plan_requests<'a>(scene: &Scene<'a>) -> Vec<(Request<'a>, i64)> {
-    let names = scene.case.teammates();
-    let waits = names.flat_map(|name| plan_waits(scene.case, name, scene.end));
-    let request = |entry: &'a Entry| Request {
-        kind: IncidentKind::WaitingApproval,
-        agent: &entry.actor,
-        at: entry.at,
-        what: "approval of its plan".to_owned(),
-        entry: Some(entry),
-    };
-    waits.map(|wait| (request(wait.asked), wait.to)).collect()
+    let mut found = Vec::new();
+    for agent in scene.case.teammates() {
+        for (at, until) in plan_waits(scene.case, agent, scene.end) {
+            let is_request = |entry: &&Entry| {
+                let message = entry.message().filter(|_| entry.actor == agent && entry.at == at);
+                message.is_some_and(|message| message.word == "plan_approval_request")
+            };
+            let entry = scene.case.entries.iter().find(is_request);
+            let (kind, what) = (IncidentKind::WaitingApproval, "approval of its plan".to_owned());
+            found.push((Request { kind, agent, at, what, entry }, until));
+        }
+    }
+    found
 }
 
 fn permission_requests<'a>(scene: &Scene<'a>) -> Vec<Request<'a>> {
