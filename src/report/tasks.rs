@@ -9,7 +9,7 @@ use crate::timeline::Kind;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::team::Task;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::{LiveState, TaskState};
+use teamkeep_policy::{Hold, LiveState, TaskState};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskHistory {
@@ -21,6 +21,9 @@ pub struct TaskHistory {
     pub owner: Option<String>,
     pub removed_at: Option<Timestamp>,
     pub blocked_by: Vec<String>,
+    /// The times in which an agent had it in progress. A new subject does not start it again.
+    #[serde(skip)]
+    pub holds: Vec<Hold>,
     pub changes: Vec<Change>,
 }
 
@@ -75,6 +78,7 @@ pub fn histories(case: &ReportInput<'_>) -> Vec<TaskHistory> {
             owner: task.owner.clone(),
             removed_at: task.removed.as_ref().map(|removal| removal.at),
             blocked_by: blocked_by.into_iter().map(|(_, id)| id).collect(),
+            holds: task.holds.clone(),
             changes: changes.remove(id.as_str()).unwrap_or_default(),
         }
     };
@@ -83,17 +87,10 @@ pub fn histories(case: &ReportInput<'_>) -> Vec<TaskHistory> {
     histories
 }
 
-impl Change {
-    /// Whether this agent had the task in progress after the change.
-    pub fn is_held(&self, name: &str) -> bool {
-        self.to == Some(TaskStatus::InProgress) && self.owner.as_deref() == Some(name)
-    }
-}
-
 impl TaskHistory {
     /// Whether this agent had the task in progress before that moment, in milliseconds.
     pub fn is_held(&self, name: &str, at: i64) -> bool {
-        self.changes.iter().rfind(|change| change.at.millis() < at).is_some_and(|last| last.is_held(name))
+        self.held_by(name, at).iter().any(|(from, to)| from < at && at <= to)
     }
 
     /// Whether an agent began it after that moment, in milliseconds, or took it over in progress.
@@ -112,9 +109,9 @@ impl TaskHistory {
         self.spans(end, |_| true)
     }
 
-    /// When this agent had it in progress. A new subject does not start it again.
     pub fn held_by(&self, name: &str, end: i64) -> Spans {
-        self.spans(end, |change| change.is_held(name))
+        let own = self.holds.iter().filter(|hold| hold.owner == name);
+        Spans::of(own.map(|hold| (hold.from.millis(), hold.to.map_or(end, Timestamp::millis))))
     }
 
     pub fn owned_by(&self, name: &str, end: i64) -> Spans {

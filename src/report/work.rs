@@ -204,6 +204,7 @@ mod tests {
             owner: None,
             removed_at: None,
             blocked_by: blocked_by.iter().map(|id| (*id).to_owned()).collect(),
+            holds: Vec::new(),
             changes: changes.iter().map(change).collect(),
         }
     }

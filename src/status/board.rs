@@ -267,14 +267,7 @@ mod tests {
 
     /// The state of bob, who does this while the incident lasts.
     fn state(doing: Activity, incident: &Incident, owner: Option<&str>) -> AgentState {
-        let member = MemberState {
-            name: "bob".to_owned(),
-            doing,
-            since: time(0),
-            why: None,
-            stays: Vec::new(),
-            plans: Vec::new(),
-        };
+        let member = MemberState { name: "bob".to_owned(), doing, ..MemberState::default() };
         AgentState::of(&member, &[incident], &[task(TaskStatus::Pending, owner)])
     }
 

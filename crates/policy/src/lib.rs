@@ -34,7 +34,7 @@ pub use gates::{judge, reads_team};
 pub use git::{Affected, Effect, Files, GitCommand, GitCommands, Makes};
 pub use guard::{Counting, Guard};
 pub use ledger::{FinalText, Ledger, MemberActivity, PendingToolCall, TeammateRef, mark};
-pub use live_state::{Change, LiveState, MemberState, Removal, TaskChange, TaskEvent, TaskState};
+pub use live_state::{Change, Hold, LiveState, MemberState, Removal, TaskChange, TaskEvent, TaskState};
 pub use observe::{Sent, asks, stopped};
 pub use reason::{MAX_LISTED, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, cut, escaped};
 pub use rules::Rules;

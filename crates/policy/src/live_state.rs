@@ -60,24 +60,21 @@ pub enum TaskEvent {
 pub struct LiveState {
     /// All agents in the order in which they joined.
     pub roster: Vec<MemberState>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tasks: BTreeMap<String, TaskState>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct MemberState {
     pub name: String,
     pub doing: Activity,
     /// Start of this state.
     pub since: Timestamp,
     /// Why it did not end its last turn, if it has not worked since.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// When it joined the team and left it, for each of its stays; `None` if it did not leave.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stays: Vec<(Timestamp, Option<Timestamp>)>,
     /// When it asked the lead to approve a plan, and when that answered, or it continued without a recorded answer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<(Timestamp, Option<Timestamp>)>,
 }
 
@@ -122,11 +119,10 @@ impl LiveState {
         match change {
             Change::Sign { agent, sign, why } => self.sign(at, (agent, sign), why),
             Change::Plan { agent, is_open } => {
-                if let Some(member) = self.roster.iter_mut().find(|member| member.name == agent) {
-                    match is_open {
-                        true => member.plans.push((at, None)),
-                        false => member.end_plans(at),
-                    }
+                match self.roster.iter_mut().find(|member| member.name == agent) {
+                    Some(member) if is_open => member.plans.push((at, None)),
+                    Some(member) => member.end_plans(at),
+                    None => {}
                 }
             }
             Change::Task { by, change } => {
@@ -178,15 +174,8 @@ impl LiveState {
         let doing = Activity::after(place.map(|place| self.roster[place].doing), sign);
         let Some(doing) = doing else { return };
         let place = place.unwrap_or_else(|| {
-            let (stays, plans) = (Vec::new(), Vec::new());
-            self.roster.push(MemberState {
-                name: name.to_owned(),
-                doing,
-                since: at,
-                why: None,
-                stays,
-                plans,
-            });
+            let (name, since) = (name.to_owned(), at);
+            self.roster.push(MemberState { name, doing, since, ..MemberState::default() });
             self.roster.len() - 1
         });
         let member = &mut self.roster[place];
@@ -327,10 +316,12 @@ mod tests {
         apply(2, TaskEvent::Changed, TaskStatus::InProgress, Some("alice"));
         apply(3, TaskEvent::Changed, TaskStatus::InProgress, Some("alice"));
         apply(4, TaskEvent::Changed, TaskStatus::InProgress, Some("bob"));
-        apply(6, TaskEvent::Erased, TaskStatus::InProgress, Some("bob"));
-        let held = |agent: &str, at: i64| state.held_at(agent, time(at)).count();
-        assert_eq!([1, 2, 3, 4].map(|at| held("alice", at)), [0, 1, 1, 0]);
-        assert_eq!([3, 4, 5, 6].map(|at| held("bob", at)), [0, 1, 1, 0]);
+        apply(5, TaskEvent::Completed, TaskStatus::Completed, Some("bob"));
+        apply(6, TaskEvent::Changed, TaskStatus::InProgress, Some("bob"));
+        apply(8, TaskEvent::Erased, TaskStatus::InProgress, Some("bob"));
+        let held = |agent: &str| [1, 2, 3, 4, 5, 6, 7, 8].map(|at| state.held_at(agent, time(at)).count());
+        assert_eq!(held("alice"), [0, 1, 1, 0, 0, 0, 0, 0]);
+        assert_eq!(held("bob"), [0, 0, 0, 1, 0, 1, 1, 0]);
         assert_eq!(state.tasks["1"].holder(), None);
     }
 }

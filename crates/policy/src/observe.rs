@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::ledger::{FinalText, PendingToolCall, fits, forget_oldest, mark, note_last};
-use super::{Change, Judged, Ledger, LiveState, MemberActivity, Sign, TaskChange};
+use super::ledger::{FinalText, PendingToolCall, fits, mark, note_last};
+use super::{Change, Judged, Ledger, LiveState, MemberActivity, Sign};
 use teamkeep_model::compat::is_json_text;
 use teamkeep_model::event::{ActorKind, LEAD, MAX_ENTRIES};
 use teamkeep_model::payload::{Kind, Message, MessageKind, Payload, Spawn, TaskUpdate};
 use teamkeep_model::team::Notice;
-use teamkeep_model::time::Timestamp;
 use teamkeep_model::{TaskStatus, Tool};
 
 impl Ledger {
@@ -295,9 +294,7 @@ impl Ledger {
             (MessageKind::ShutdownRequest, _) => {
                 to.iter().for_each(|name| self.activity_mut(name).stopping = true);
             }
-            (MessageKind::ShutdownResponse { approve: true }, Some(name)) => {
-                self.remove_member(event, &name);
-            }
+            (MessageKind::ShutdownResponse { approve: true }, Some(name)) => self.remove_member(event, &name),
             (MessageKind::ShutdownResponse { approve: false }, Some(name)) => {
                 let activity = self.activity_mut(&name);
                 (activity.stopping, activity.approved_shutdown) = (false, false);
@@ -318,18 +315,6 @@ impl Ledger {
             self.live.apply(event.at, Change::sign(name, Sign::Leaves));
         }
         self.forget_handles(name);
-    }
-
-    /// Records the states of tasks, but not of those that were never in progress.
-    pub(super) fn note_tasks(&mut self, at: Timestamp, changes: &[TaskChange]) {
-        for change in changes {
-            let is_in_progress = change.to == Some(TaskStatus::InProgress) && change.owner.is_some();
-            let fits = fits(&change.id) && change.owner.as_deref().is_none_or(fits);
-            if fits && (is_in_progress || self.live.tasks.contains_key(&change.id)) {
-                self.live.apply(at, Change::Task { by: "", change });
-            }
-        }
-        forget_oldest(&mut self.live.tasks, MAX_ENTRIES, |task| (task.holder().is_some(), task.since));
     }
 }
 

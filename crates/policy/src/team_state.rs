@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::ledger::{fits, forget_oldest};
 use super::observe::{idle_teammate, shutdown_request};
-use super::{Case, Judged, Ledger, TaskChange, TaskEvent};
+use super::{Case, Change, Judged, Ledger, TaskChange, TaskEvent};
 use crate::spending::Spending;
 use teamkeep_model::TaskStatus;
-use teamkeep_model::event::LEAD;
+use teamkeep_model::event::{LEAD, MAX_ENTRIES};
 use teamkeep_model::payload::{Kind, TaskUpdate};
 use teamkeep_model::team::{
     FileContent, Lists, Mail, PlanNotice, Task, TeamFile, TeamPath, mailbox, task_key,
@@ -133,7 +134,7 @@ impl TeamState {
 }
 
 impl TeamState {
-    /// Records the states of the tasks at an event.
+    /// Records the states of the tasks at an event, but not of those that were never in progress.
     pub(super) fn note_tasks(&mut self, event: &Judged<'_>) {
         // In a backtest, the file can be stored after the change.
         let update = TaskUpdate::of(event.payload.tool_input(), event.payload.tool_response());
@@ -143,17 +144,25 @@ impl TeamState {
             update.and_then(|update| update.status.clone()).or_else(|| task.status.clone())
         };
         let case = Case::new(*event, self);
+        let known = &self.ledger.live.tasks;
         let there = self.tasks.values().map(|task| TaskChange {
             id: task.id.clone(),
             to: status(task).or_else(|| Some(TaskStatus::unknown())),
             owner: case.owner(task).map(str::to_owned),
             ..TaskChange::default()
         });
-        let gone = self.ledger.live.tasks.keys().filter(|id| !self.tasks.contains_key(*id));
+        let there = there.filter(|task| {
+            let is_held = task.to == Some(TaskStatus::InProgress) && task.owner.is_some();
+            let fits = fits(&task.id) && task.owner.as_deref().is_none_or(fits);
+            fits && (is_held || known.contains_key(&task.id))
+        });
+        let gone = known.keys().filter(|id| !self.tasks.contains_key(*id));
         let gone =
             gone.map(|id| TaskChange { event: TaskEvent::Erased, id: id.clone(), ..TaskChange::default() });
         let changes: Vec<TaskChange> = there.chain(gone).collect();
-        self.ledger.note_tasks(event.at, &changes);
+        let live = &mut self.ledger.live;
+        changes.iter().for_each(|change| live.apply(event.at, Change::Task { by: "", change }));
+        forget_oldest(&mut live.tasks, MAX_ENTRIES, |task| (task.holder().is_some(), task.since));
     }
 }
 

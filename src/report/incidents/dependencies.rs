@@ -102,6 +102,7 @@ mod tests {
             owner: None,
             removed_at: None,
             blocked_by: blocked_by.iter().map(|id| (*id).to_owned()).collect(),
+            holds: Vec::new(),
             changes: Vec::new(),
         };
         all.iter().map(task).collect()
