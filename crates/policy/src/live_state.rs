@@ -32,6 +32,12 @@ pub enum Change<'a> {
     TeamErased,
 }
 
+impl<'a> Change<'a> {
+    pub fn sign(agent: &'a str, sign: Sign) -> Change<'a> {
+        Change::Sign { agent, sign, why: None }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TaskChange {
     pub event: TaskEvent,
@@ -108,16 +114,10 @@ pub struct Hold {
     pub to: Option<Timestamp>,
 }
 
-impl<'a> Change<'a> {
-    pub fn sign(agent: &'a str, sign: Sign) -> Change<'a> {
-        Change::Sign { agent, sign, why: None }
-    }
-}
-
 impl LiveState {
     pub fn apply(&mut self, at: Timestamp, change: Change<'_>) {
         match change {
-            Change::Sign { agent, sign, why } => self.sign(at, (agent, sign), why),
+            Change::Sign { agent, sign, why } => self.sign(at, agent, sign, why),
             Change::Plan { agent, is_open } => {
                 match self.roster.iter_mut().find(|member| member.name == agent) {
                     Some(member) if is_open => member.plans.push((at, None)),
@@ -169,7 +169,7 @@ impl LiveState {
         })
     }
 
-    fn sign(&mut self, at: Timestamp, (name, sign): (&str, Sign), why: Option<String>) {
+    fn sign(&mut self, at: Timestamp, name: &str, sign: Sign, why: Option<String>) {
         let place = self.roster.iter().position(|member| member.name == name);
         let doing = Activity::after(place.map(|place| self.roster[place].doing), sign);
         let Some(doing) = doing else { return };
