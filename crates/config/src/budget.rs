@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer};
 
 use super::Mode;
+use super::parse_value::parse_percent;
 use super::settings::Entry;
-use super::units::parse_percent;
 
 section! {
     pub struct Budget {

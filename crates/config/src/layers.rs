@@ -6,22 +6,23 @@
 //! regular expressions may come from anyone; they are compiled only by `config check`, `policy trust`, and the call that
 //! needs one.
 
+use super::check::{Checked, validate};
+use super::organization::{self, ORGANIZATION_FILE};
+use super::parse_value::Validation;
+use super::project::{self, Project, Trust, TrustState};
+use super::settings::{Entry, Layer, Origin, Setting, Settings, build, tree};
+use super::source::{self, Read, Source};
+use super::source::{Code, Problem};
+use super::{Config, OnError, keys};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-use super::cache::{last_on_error, read_cache, write_cache};
-use super::check::{Checked, validate};
-use super::organization::{self, ORGANIZATION_FILE};
-use super::parse_value::Validation;
-use super::problem::{Code, Problem};
-use super::project::{self, Project, Trust, TrustState};
-use super::settings::{Entry, Layer, Origin, Setting, Settings, build};
-use super::source::{self, Read, Source};
-use super::{Config, OnError, keys};
 use teamkeep_system::env::Env;
 use teamkeep_system::error::Error;
+use teamkeep_system::fs;
 use teamkeep_system::paths::Paths;
 
 /// The response to failures of the policy. It is "block" if a broken file sets it, or set it when it was last valid. With an
@@ -395,4 +396,48 @@ fn load_user(files: &Files, shared: &Shared) -> Effective {
         write_cache(&files.cache, format!("- {}", files.user.display()), config, settings);
     }
     effective
+}
+
+// The cache of the organization's and the user's file, so that a hook call does not check unchanged files again.
+
+/// The version that wrote the cache. Another version may read the file differently.
+const PROGRAM: &str = env!("CARGO_PKG_VERSION");
+/// The file, stored beside the policy's counts.
+#[derive(Serialize, Deserialize)]
+struct Cache<C> {
+    program: String,
+    hash: String,
+    /// The position of each rule, for the verdicts.
+    #[serde(rename = "places")]
+    file_lines: Vec<String>,
+    config: C,
+}
+
+/// The `on-error` of the last valid content of the user's file.
+pub fn last_on_error(user: &Path, cache: &Path) -> Option<OnError> {
+    let known: Json = serde_json::from_slice(&fs::read_regular(cache, fs::MAX_JSON_BYTES).ok()?.0).ok()?;
+    let (_, path) = known.get("hash")?.as_str()?.split_once(' ')?;
+    let on_error = known.pointer("/config/policy/on-error").filter(|_| path == user.display().to_string())?;
+    OnError::deserialize(on_error).ok()
+}
+
+/// Writes the cache. A failure is ignored.
+pub(super) fn write_cache(path: &Path, hash: String, config: &Config, settings: &Settings) {
+    let file_lines = config.rule.iter().map(|rule| rule.file_line.clone()).collect();
+    let cache = Cache { program: PROGRAM.to_owned(), hash, file_lines, config: tree(settings) };
+    if let (Some(dir), Ok(bytes)) = (path.parent(), serde_json::to_vec(&cache)) {
+        let _ = fs::private_dir(dir).and_then(|()| fs::write_atomic(path, &bytes));
+    }
+}
+
+/// The configuration in the cache, if it is that of files with this hash.
+pub(super) fn read_cache(path: &Path, wanted: &str) -> Option<Config> {
+    let bytes = fs::read_regular(path, fs::MAX_JSON_BYTES).ok()?.0;
+    let Cache { program, hash, file_lines, mut config } =
+        serde_json::from_slice::<Cache<Config>>(&bytes).ok()?;
+    if program != PROGRAM || hash != wanted || file_lines.len() != config.rule.len() {
+        return None;
+    }
+    config.rule.iter_mut().zip(file_lines).for_each(|(rule, file_line)| rule.file_line = file_line);
+    Some(config)
 }

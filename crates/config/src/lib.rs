@@ -24,9 +24,7 @@ macro_rules! section {
 }
 
 mod budget;
-mod cache;
 pub mod check;
-mod excluded_projects;
 pub mod keys;
 pub mod layers;
 mod model;
@@ -35,33 +33,27 @@ mod organization;
 mod parse_value;
 pub mod pattern;
 mod policy;
-mod problem;
 pub mod project;
-mod schema;
 mod settings;
 mod ship;
 pub mod source;
-mod units;
 
 pub use budget::{Budget, Limit, LimitScope};
-pub use cache::last_on_error;
-pub use keys::INCIDENT_KINDS;
-pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, misnamed_file};
+pub use keys::{INCIDENT_KINDS, schema};
+pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, last_on_error, misnamed_file};
 pub use model::{
     Archive, ArchivedSessions, Config, ContextLoss, ContextPart, Hook, Incidents, Log, OnFailure, Pattern,
     Price, Privacy, RecordMode, Report, TeamContext,
 };
 pub use notify::{LeastSeverity, Notify};
 pub use organization::{ORGANIZATION_FILE, Organization};
+pub use parse_value::{parse_duration, parse_size};
 pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};
 pub use policy::*;
-pub use problem::{Code, Problem, Severity};
 pub use project::{Project, TrustState};
-pub use schema::schema;
 pub use settings::{Layer, Origin, Setting, Settings};
 pub use ship::{OtlpSignals, Ship, ShipPrivacy, StoreAddress, StoreScheme, is_loopback};
-pub use source::{Excerpt, Excerpts, hash as file_hash};
-pub use units::{parse_duration, parse_size};
+pub use source::{Code, Excerpt, Excerpts, Problem, Severity, hash as file_hash};
 
 /// The template: every key with its default and a comment.
 pub const TEMPLATE: &str = include_str!("default.toml");

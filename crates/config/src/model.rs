@@ -8,8 +8,8 @@ use serde::{Deserialize, Deserializer};
 use super::keys::REDACTABLE;
 use super::notify::Notify;
 use super::organization::Organization;
+use super::parse_value::{duration, size};
 use super::ship::Ship;
-use super::units::{duration, size};
 use super::{Policy, Rule};
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]

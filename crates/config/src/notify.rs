@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::units::duration;
+use super::parse_value::duration;
 
 section! {
     pub struct Notify {

@@ -90,7 +90,7 @@ pub struct Check {
     pub owner: String,
     #[serde(default = "any")]
     pub team: String,
-    #[serde(default = "two_minutes", deserialize_with = "super::units::duration")]
+    #[serde(default = "two_minutes", deserialize_with = "super::parse_value::duration")]
     pub timeout: Duration,
 }
 

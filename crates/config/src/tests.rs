@@ -3,9 +3,9 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::cache::read_cache;
 use super::check::check;
 use super::keys::KEYS;
+use super::layers::read_cache;
 use super::layers::{Effective, load, load_cached};
 use super::settings::build;
 use super::source::Source;

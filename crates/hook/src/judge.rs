@@ -1,32 +1,30 @@
 //! The policy's verdicts. They come after the event is recorded, so that no policy can lose an event.
 
-use std::cell::OnceCell;
-use std::path::Path;
-use std::time::{Duration, Instant};
-
-use serde_json::Value;
-use serde_json::value::to_raw_value;
-
 use super::call::Call;
 use super::{BackgroundMode, MAX_CHARS, Recorder};
 use crate::enforcement::{
     FoundOverrides, OverrideFile, Overrides, PolicyOutcome, PolicyRequest, allowance_payload,
 };
 use crate::response::{Answer, BLOCK_EXIT_CODE};
+use serde_json::Value;
+use serde_json::value::to_raw_value;
+use std::cell::OnceCell;
+use std::path::Path;
+use std::time::{Duration, Instant};
 use teamkeep_config::{ORGANIZATION_FILE, OnError, Problem};
 use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::{Actor, Event, Id, OVERRIDE};
 use teamkeep_model::payload::{Kind, MessageKind, Payload};
 use teamkeep_model::{Note, Tool};
-use teamkeep_policy::failure;
 use teamkeep_policy::{
-    Decision, Evaluation, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, line,
+    Decision, Evaluation, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, failure, line,
 };
+use teamkeep_store::access::{Obstacle, unexpected};
 use teamkeep_store::archive::CaptureScope;
 use teamkeep_store::log::EventLog;
 use teamkeep_store::metadata_only;
-use teamkeep_system::diagnostics;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::{diagnostics, fs};
 
 /// Time limit for all rules of a call. One more match may follow.
 const RULES_TIMEOUT: Duration = Duration::from_secs(1);
@@ -261,5 +259,60 @@ impl Recorder {
             _ => format!("the policy could not be evaluated: {why}"),
         };
         verdict
+    }
+}
+
+// Whether the environment points a hook call elsewhere than an organization with fixed gates expects. No gate fails then,
+// but the gates may not see the team that Claude Code uses now, or the organization does not find the recorded data.
+
+impl Call<'_> {
+    /// The verdict if the call is redirected, as `on-error` defines it. A warning is shown once in a session.
+    pub(super) fn redirected(&self) -> Option<Verdict> {
+        let (received, recorder) = (&self.received, self.received.recorder);
+        if !recorder.config.organization.fixes_gates() || !received.kind.is_judged() {
+            return None;
+        }
+        let client = recorder.redirected_client(&received.client);
+        let Obstacle { what, fix } = client.or_else(|| recorder.redirected_store())?;
+        // The description has two paths.
+        let (what, fix) = (escaped(&what, 2 * MAX_CHARS), escaped(&fix, MAX_CHARS));
+        let on_error = recorder.config.policy.on_error;
+        let mut verdict = failure::verdict(on_error, received.kind, failure::REDIRECTED, String::new());
+        if verdict.decision == Decision::Block {
+            verdict.reason = format!(
+                "{what}. The organization has fixed gates and on-error = \"block\". Do not try \
+                 again; ask the user to {fix}, and to restart the session."
+            );
+            return Some(verdict);
+        }
+        verdict.reason = format!("{what}. To fix it, {fix}, and restart the session.");
+        // A store that cannot be written does not remember it, and is reported itself.
+        verdict.repeated = self.by.state.redirected || self.found.store_failures().next().is_some();
+        if on_error == OnError::Allow && !verdict.repeated {
+            verdict.decision = Decision::Warn;
+        }
+        Some(verdict)
+    }
+}
+
+impl Recorder {
+    /// The session's transcript is in `client`, and Claude Code writes new files elsewhere.
+    fn redirected_client(&self, client: &Path) -> Option<Obstacle> {
+        let named = self.paths.client.as_deref().filter(|named| !fs::is_same_path(named, client))?;
+        let variable = if self.env.client.is_some() { "CLAUDE_CONFIG_DIR" } else { "HOME" };
+        Some(Obstacle {
+            what: format!(
+                "{variable} points to {}, but this session began in {}, so gates do not see all of its team",
+                named.display(),
+                client.display()
+            ),
+            fix: format!("remove {variable} from `env` in the settings of Claude Code"),
+        })
+    }
+
+    /// The store is not where the organization expects it.
+    fn redirected_store(&self) -> Option<Obstacle> {
+        let expected = self.config.organization.store_path(self.env.home.as_deref())?;
+        unexpected(&self.paths, &self.env, &expected)
     }
 }

@@ -11,25 +11,16 @@
 
 #![warn(unreachable_pub)]
 
-mod append;
-mod attribute;
+mod answer;
 pub mod attribution;
 mod background;
 mod call;
-mod captured_teams;
 mod command_line;
 pub mod enforcement;
 mod judge;
-mod prepared_answer;
-mod problems;
-mod received;
-mod redirected;
 mod repetition;
 pub mod response;
 mod run_lifecycle;
-mod senders;
-mod task_lists;
-mod team_context;
 mod worktree;
 
 use std::fmt::Display;
@@ -38,9 +29,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-pub use background::{BackgroundMode, FinishStart, finish, finish_in_background, prune};
+pub use background::{BackgroundMode, FinishStart, find_shipper, finish, finish_in_background, prune};
 pub use command_line::{Invocation, hook_call, main};
-pub use senders::find_shipper;
 
 use crate::response::{Answer, BLOCK_EXIT_CODE};
 use teamkeep_config::{
@@ -51,12 +41,12 @@ use teamkeep_model::{Note, Severity};
 use teamkeep_store::access::obstacle;
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::Appending;
-use teamkeep_system::client_process::find_client_ancestor;
 use teamkeep_system::clock::Clock;
 use teamkeep_system::diagnostics;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, USAGE};
 use teamkeep_system::paths::Paths;
+use teamkeep_system::process::find_client_ancestor;
 use teamkeep_system::{signals, stdin};
 
 /// Maximum length of a quoted text in a message, in characters.

@@ -36,15 +36,14 @@ pub mod payload;
 mod process_id;
 pub mod team;
 pub mod time;
-mod trace_parent;
 pub mod unicode;
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+pub use event::TraceParent;
 pub use process_id::ProcessId;
-pub use trace_parent::TraceParent;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TaskStatus {

@@ -5,15 +5,12 @@
 #[cfg(test)]
 extern crate self as teamkeep_policy;
 
-mod access;
-mod activity;
 mod case;
 mod evaluation;
 pub mod failure;
 mod file_history;
 pub mod gates;
 mod git;
-mod guard;
 mod ledger;
 mod live_state;
 mod observe;
@@ -25,16 +22,15 @@ mod team_state;
 mod tests;
 mod verdict;
 
-pub use access::{Access, Edit, GitAccess, GitLoss, Lost};
-pub use activity::{Activity, Sign};
-pub use case::{Case, Judged};
-pub use evaluation::{Evaluation, Findings, VERDICT, decide, evaluate, line, uncounted};
+pub use case::{Access, Case, Edit, GitAccess, GitLoss, Judged, Lost};
+pub use evaluation::{Counting, Evaluation, Findings, Guard, VERDICT, decide, evaluate, line, uncounted};
 pub use file_history::{FileHistory, FileState, GitCall, is_below};
 pub use gates::{judge, reads_team};
 pub use git::{Affected, Effect, Files, GitCommand, GitCommands, Makes};
-pub use guard::{Counting, Guard};
 pub use ledger::{FinalText, Ledger, MemberActivity, PendingToolCall, TeammateRef, mark};
-pub use live_state::{Change, Hold, LiveState, MemberState, Removal, TaskChange, TaskEvent, TaskState};
+pub use live_state::{
+    Activity, Change, Hold, LiveState, MemberState, Removal, Sign, TaskChange, TaskEvent, TaskState,
+};
 pub use observe::{Sent, asks, stopped};
 pub use reason::{MAX_LISTED, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, cut, escaped};
 pub use rules::Rules;

@@ -4,7 +4,6 @@
 
 #[cfg(target_env = "musl")]
 mod allocator;
-pub mod client_process;
 pub mod clock;
 pub mod command;
 pub mod diagnostics;

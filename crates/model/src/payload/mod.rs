@@ -1,22 +1,15 @@
 //! Payloads of hook calls: tolerant parsing, and typed views.
 
-mod agent_id;
-mod kind;
-mod tool;
-
-use std::path::Path;
-
+use crate::{Tool, json};
 use base64::Engine;
 use serde_json::Value;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
+use std::path::Path;
 
-pub use agent_id::AgentId;
-pub use kind::{JUDGED, KNOWN, Kind};
+mod tool;
+
 pub use tool::{Message, MessageKind, Spawn, TaskUpdate, shown_task};
-
-use crate::Tool;
-use crate::json;
 
 /// A payload. All getters are tolerant: they return `None` for a field that is missing or has another type.
 #[derive(Debug)]
@@ -185,6 +178,135 @@ impl From<Vec<u8>> for Input {
     }
 }
 
+// The forms of agent ids, in `agent_id` of payloads and in the file names of transcripts.
+
+/// The form of an agent's id. No other code reads it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentId<'a> {
+    /// `a<name>-<16 hex>`: a teammate in the lead's process, in all its turns. Seen with 2.1.328 and later.
+    Named(&'a str),
+    /// `a<16 hex>`: a plain subagent. In 2.1.47 and 2.1.177 also one turn of a teammate: each has a new id.
+    Plain,
+    /// `name@team`, which names a member in team files, or an unknown form.
+    Other,
+}
+
+impl AgentId<'_> {
+    pub fn parse(id: &str) -> AgentId<'_> {
+        let is_hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let Some(rest) = id.strip_prefix('a') else { return AgentId::Other };
+        match rest.rsplit_once('-') {
+            // A name can contain dashes and hexadecimal digits, so the number after the last dash counts.
+            Some((name, number)) if is_hex(number) && !name.is_empty() => AgentId::Named(name),
+            None if is_hex(rest) => AgentId::Plain,
+            _ => AgentId::Other,
+        }
+    }
+}
+
+// The events that this version of teamkeep knows, in both spellings.
+
+macro_rules! events {
+    ($($Event:ident $subcommand:literal,)+) => {
+        /// A hook event of Claude Code. Those from `Notification` on need a hook only if a rule names them. WorktreeCreate and
+        /// MessageDisplay are missing, because a hook for them replaces an action of Claude Code.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $($Event,)+
+            /// An event that this version does not know: recorded and allowed.
+            Unknown,
+        }
+
+        /// All known events: Claude Code's spelling and the subcommand's.
+        pub const KNOWN: &[(Kind, &str, &str)] = &[$((Kind::$Event, stringify!($Event), $subcommand)),+];
+    };
+}
+
+events! {
+    SubagentStart "subagent-start",
+    SubagentStop "subagent-stop",
+    TeammateIdle "teammate-idle",
+    TaskCompleted "task-completed",
+    TaskCreated "task-created",
+    PreToolUse "pre-tool-use",
+    PostToolUse "post-tool-use",
+    SessionStart "session-start",
+    SessionEnd "session-end",
+    Stop "stop",
+    StopFailure "stop-failure",
+    UserPromptSubmit "user-prompt-submit",
+    PreCompact "pre-compact",
+    FileChanged "file-changed",
+    PermissionRequest "permission-request",
+    PreSkillShellCommand "pre-skill-shell-command",
+    Notification "notification",
+    PostToolUseFailure "post-tool-use-failure",
+    PostToolBatch "post-tool-batch",
+    PermissionDenied "permission-denied",
+    UserPromptExpansion "user-prompt-expansion",
+    PostCompact "post-compact",
+    PreModelSwitch "pre-model-switch",
+    PostModelSwitch "post-model-switch",
+    Setup "setup",
+    Elicitation "elicitation",
+    ElicitationResult "elicitation-result",
+    ConfigChange "config-change",
+    InstructionsLoaded "instructions-loaded",
+    CwdChanged "cwd-changed",
+    DirectoryAdded "directory-added",
+    WorktreeRemove "worktree-remove",
+}
+
+/// Events at which a hook can block Claude Code's action.
+pub const JUDGED: &[Kind] = &[
+    Kind::PreToolUse,
+    Kind::PreSkillShellCommand,
+    Kind::TeammateIdle,
+    Kind::TaskCreated,
+    Kind::TaskCompleted,
+    Kind::SubagentStop,
+    Kind::Stop,
+];
+
+impl Kind {
+    pub fn is_judged(self) -> bool {
+        JUDGED.contains(&self)
+    }
+
+    pub fn is_for_rules(self) -> bool {
+        (Kind::Notification..Kind::Unknown).contains(&self)
+    }
+
+    pub fn has_tool(self) -> bool {
+        use Kind::{PermissionDenied, PermissionRequest, PostToolUse, PostToolUseFailure};
+        self.is_before_tool()
+            || matches!(self, PostToolUse | PostToolUseFailure | PermissionRequest | PermissionDenied)
+    }
+
+    /// Whether a tool is about to run. A `!` line of a skill runs in Bash or PowerShell without a PreToolUse hook; since
+    /// 2.1.332 it has a PreSkillShellCommand hook with the same `tool_name` and `tool_input`.
+    pub fn is_before_tool(self) -> bool {
+        matches!(self, Kind::PreToolUse | Kind::PreSkillShellCommand)
+    }
+
+    /// Whether a gate or a rule for this event also judges another one.
+    pub fn includes(self, other: Kind) -> bool {
+        self == other || (self == Kind::PreToolUse && other.is_before_tool())
+    }
+
+    /// The event with this name, in Claude Code's spelling or the subcommand's.
+    pub fn named(name: &str) -> Kind {
+        KNOWN
+            .iter()
+            .find(|(_, client, command)| *client == name || *command == name)
+            .map_or(Kind::Unknown, |row| row.0)
+    }
+
+    pub fn name(self) -> &'static str {
+        KNOWN.iter().find(|row| row.0 == self).map_or("Unknown", |row| row.1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,5 +358,22 @@ mod tests {
         let payload = payload_of(br#"{"session_id": 7, "agent_id": "", "tool_input": "x"}"#);
         assert_eq!((payload.session(), payload.agent_id(), payload.tool()), (None, None, None));
         assert_eq!(payload.kind(), Kind::Unknown);
+    }
+}
+
+#[cfg(test)]
+mod agent_id_tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_teammate_has_its_name_whatever_the_name_looks_like() {
+        for name in ["alice", "a", "code-reviewer", "a-0123456789abcdef", "0123456789abcdef", "ärger"] {
+            let id = format!("a{name}-7dfceaaaef47c69e");
+            assert_eq!(AgentId::parse(&id), AgentId::Named(name));
+        }
+        assert_eq!(AgentId::parse("a53bab259a887ce37"), AgentId::Plain);
+        for id in ["", "a", "a-7dfceaaaef47c69e", "alice@team", "aalice-", "aalice-x", "alice", "7dfc"] {
+            assert_eq!(AgentId::parse(id), AgentId::Other, "{id:?}");
+        }
     }
 }

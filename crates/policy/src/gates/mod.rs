@@ -11,7 +11,6 @@ mod edit_collision;
 mod history_rewrite;
 mod idle;
 mod lead_stops_early;
-mod limit_use;
 mod premature_shutdown;
 mod protect_lead;
 mod team_size;

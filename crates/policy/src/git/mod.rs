@@ -1,7 +1,6 @@
 //! The git commands of a shell command line that change commits, the index or files, with their effects.
 
 mod effects;
-mod options;
 mod shell;
 #[cfg(test)]
 mod tests;

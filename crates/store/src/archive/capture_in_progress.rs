@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 
-use super::config_dir::ConfigDir;
 use super::contents::ContentWriter;
 use super::directory::Archive;
 use super::index::{CapturedFile, Index};
 use super::journal::{Change, FileState, FileTree, Snapshot};
+use super::run::ConfigDir;
 use super::run::{CaptureScope, EndedBy, run_id};
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};

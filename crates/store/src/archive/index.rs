@@ -7,7 +7,7 @@ use std::path::Path;
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-use super::config_dir::ConfigDir;
+use super::run::ConfigDir;
 use crate::chain::ChainPoint;
 use teamkeep_model::ProcessId;
 use teamkeep_model::event::SafeName;

@@ -7,32 +7,27 @@
 mod capture;
 mod capture_in_progress;
 mod compress;
-mod config_dir;
 mod contents;
 mod directory;
 mod index;
 mod journal;
 mod journal_points;
 mod maintenance;
-mod open_content;
 mod run;
 mod run_lock;
 mod scan;
-mod store_files;
 mod transcripts;
 mod write;
 
 pub use capture::Captured;
 pub use capture_in_progress::CaptureRequest;
-pub use config_dir::ConfigDir;
 pub use contents::{ContentError, ContentWriter, CopiedFile, RunContents, hash, is_hash};
-pub use directory::{Archive, LastRun};
+pub use directory::{Archive, LastRun, VerifyingReader};
 pub use index::{CapturedFile, Index, RosterEntry};
 pub use journal::{Change, FileState, FileTree, Journal, Snapshot, apply, work_path, worktree_of};
 pub use journal_points::{JournalPoint, JournalPoints};
 pub use maintenance::{ExclusiveArchive, Staging};
-pub use open_content::VerifyingReader;
-pub use run::{CaptureScope, EndedBy, Imported, RunRecord, SessionRecord, SessionRole, is_run_id};
+pub use run::{CaptureScope, ConfigDir, EndedBy, Imported, RunRecord, SessionRecord, SessionRole, is_run_id};
 pub use transcripts::{
     Interval, StoredTranscript, TranscriptNote, agent_of, is_agent_transcript, put_transcript,
 };

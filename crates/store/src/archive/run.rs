@@ -1,11 +1,8 @@
 //! The description of a run, with its sessions and its end: `runs/<run>/run.json`; and what identifies a run.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-
-use serde::{Deserialize, Serialize};
-
-use super::config_dir::{self, ConfigDir};
 use teamkeep_model::ProcessId;
 use teamkeep_model::event::{LEAD, SafeName};
 use teamkeep_model::time::Timestamp;
@@ -244,7 +241,7 @@ pub(super) const LONG_NAME_PREFIX: &str = "long-";
 impl CaptureScope {
     /// A team in the configuration directory with this canonical path.
     pub(super) fn team_in(team: SafeName, canonical: &str) -> Option<CaptureScope> {
-        config_dir::id_of(canonical).map(|dir| CaptureScope::TeamIn(team, dir))
+        id_of(canonical).map(|dir| CaptureScope::TeamIn(team, dir))
     }
 
     /// The team's name.
@@ -304,4 +301,65 @@ pub(crate) fn run_id(parts: &[&str]) -> String {
 /// Whether a text can be the ID of a run.
 pub fn is_run_id(text: &str) -> bool {
     text.len() == 16 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+// The configuration directory of Claude Code in which a run has its files. Several can share one store: another
+// `CLAUDE_CONFIG_DIR`, another `HOME`, a container.
+
+/// A configuration directory, as recorded with a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfigDir {
+    /// The canonical path.
+    pub path: String,
+    /// The path that the hook call had, if it is another one: a symlink. With it, most calls compare only texts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spelled: Option<String>,
+}
+
+impl ConfigDir {
+    /// The directory at this path; `None` if it does not exist.
+    pub fn find(path: &Path) -> Option<ConfigDir> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let canonical = path.canonicalize().ok()?;
+        let spelled = (canonical != path).then(|| text(path));
+        Some(ConfigDir { path: text(&canonical), spelled })
+    }
+
+    /// Whether this path leads to the directory. Makes system calls only for a spelling that was not recorded. A path that
+    /// does not exist here leads to no directory.
+    pub fn is_at(&self, path: &Path) -> bool {
+        let is_known = |known: &str| Path::new(known) == path;
+        is_known(&self.path)
+            || self.spelled.as_deref().is_some_and(is_known)
+            || path.canonicalize().is_ok_and(|canonical| canonical.to_string_lossy() == self.path.as_str())
+    }
+}
+
+/// The ID of a directory in the names of files, 16 hexadecimal digits.
+pub(super) fn id_of(canonical: &str) -> Option<SafeName> {
+    SafeName::new(&blake3::hash(canonical.as_bytes()).to_hex()[..16])
+}
+
+#[cfg(test)]
+mod config_dir_tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_the_same_by_each_spelling_and_another_one_without_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let (work, link) = (dir.path().join("work"), dir.path().join("link"));
+        std::fs::create_dir_all(work.join("teams")).unwrap();
+        std::os::unix::fs::symlink(&work, &link).unwrap();
+        for first in [&work, &link] {
+            let found = ConfigDir::find(first).unwrap();
+            assert_eq!(found.spelled.is_some(), first == &link);
+            for spelling in [&work, &link, &work.join(""), &work.join("teams/.."), &link.join(".")] {
+                assert!(found.is_at(spelling), "{spelling:?}");
+            }
+            for other in [dir.path(), &work.join("teams"), &dir.path().join("missing"), Path::new("")] {
+                assert!(!found.is_at(other), "{other:?}");
+            }
+        }
+        assert_eq!(ConfigDir::find(&dir.path().join("missing")), None);
+    }
 }

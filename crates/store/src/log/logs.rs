@@ -1,10 +1,9 @@
 //! Where the logs are.
 
+use super::Segment;
 use std::collections::BTreeSet;
-use std::io;
 use std::path::{Path, PathBuf};
-
-use super::{EventLog, LogOwner, Segment};
+use std::{fmt, io};
 use teamkeep_model::event::SafeName;
 use teamkeep_system::fs;
 use teamkeep_system::paths::Paths;
@@ -78,4 +77,40 @@ fn directories(dir: &Path) -> io::Result<Vec<SafeName>> {
     let mut names: Vec<SafeName> = dirs.filter_map(|dir| SafeName::new(dir.file_name().to_str()?)).collect();
     names.sort();
     Ok(names)
+}
+
+// A log: whose it is, and where.
+
+/// The log of a run, or of a session as long as it has no run. Any number of processes may append at once.
+///
+/// Its lines are in `events.jsonl`, and before that in closed segments. `events.lock` is its lock, and has the head: the newest
+/// line and the size of `events.jsonl` after it. A line is written before the head. If its writer is killed in between, that size
+/// is not right, and the next writer reads the last line itself. A segment is closed by renaming it after its last line. If its
+/// writer is killed after that, the next one finds an `events.jsonl` that is missing, and the same last line in the name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventLog {
+    pub owner: LogOwner,
+    pub(super) dir: PathBuf,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogOwner {
+    Run(String),
+    /// Lines without a session are in the log of [`super::NO_SESSION`].
+    Session(String),
+}
+
+impl fmt::Display for LogOwner {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogOwner::Run(run) => out.write_str(run),
+            LogOwner::Session(session) => write!(out, "session-{session}"),
+        }
+    }
+}
+
+impl EventLog {
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
 }

@@ -1,8 +1,13 @@
 //! The mark at the end of a line: its place in the chain, the hash of the line before it, and its own hash.
 
-use std::io::Write as _;
-
 use crate::chain::{ChainHash, ChainPoint};
+use fs_err::File;
+use fs_err::os::unix::fs::FileExt;
+use std::io;
+use std::io::Write as _;
+use std::path::Path;
+use teamkeep_system::fs;
+use teamkeep_system::fs::Appender;
 
 const KEY: &[u8] = br#","chain":""#;
 const END: &[u8] = br#""}"#;
@@ -111,6 +116,70 @@ fn with_mark(body: &[u8], mark: std::fmt::Arguments<'_>) -> Vec<u8> {
     line
 }
 
+// The content of a log's lock file: the head of its chain.
+
+/// The lock's file.
+pub(super) const LOCK: &str = "events.lock";
+/// A point has at most 20 digits, a colon and 32 digits.
+const POINT_BYTES: usize = 53;
+/// All heads have the same length, so that nothing of the previous one remains.
+const BYTES: usize = POINT_BYTES + 22;
+
+/// The newest line of a log, as its writer left it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Head {
+    pub point: ChainPoint,
+    /// The size of the current segment in bytes, after this line.
+    pub(super) size: u64,
+}
+
+impl Head {
+    /// `None` if there is none, or if it is damaged.
+    pub(super) fn read(lock: &File) -> Option<Head> {
+        let mut bytes = [0; BYTES];
+        lock.read_exact_at(&mut bytes, 0).ok()?;
+        let text = std::str::from_utf8(&bytes).ok()?.strip_suffix('\n')?;
+        let (point, size) = text.split_at_checked(POINT_BYTES)?;
+        Some(Head { point: point.trim_start().parse().ok()?, size: size.trim_start().parse().ok()? })
+    }
+
+    pub(super) fn write(&self, lock: &File) -> io::Result<()> {
+        let point = self.point.to_string();
+        lock.write_all_at(format!("{point:>POINT_BYTES$} {:>20}\n", self.size).as_bytes(), 0)
+    }
+}
+
+/// The head of the log in this directory. Takes no lock.
+pub(super) fn head(dir: &Path) -> Option<Head> {
+    Head::read(&fs::open_regular(&dir.join(LOCK)).ok()?)
+}
+
+// The last line of a segment that is in the chain.
+
+/// The last line of a file that is in the chain. Skips lines that killed writers cut off. A line that lacks only its line break
+/// counts, as it does for readers.
+pub(super) fn last_point(file: &Appender) -> io::Result<Option<ChainPoint>> {
+    let mut most = MAX_MARK_BYTES + 1;
+    loop {
+        let bytes = file.last_bytes(most)?;
+        let is_whole_file = bytes.len() < most;
+        let mut lines = bytes.rsplit(|byte| *byte == b'\n').peekable();
+        let mut has_line_break = false;
+        while let Some(line) = lines.next() {
+            let is_whole = is_whole_file || lines.peek().is_some();
+            let sealed = Sealed::read(line);
+            match sealed.filter(|sealed| has_line_break || is_whole && sealed.is_intact()) {
+                Some(Sealed { mark: Mark::Chained(link), .. }) => return Ok(Some(link.point())),
+                _ => has_line_break = true,
+            }
+        }
+        if is_whole_file {
+            return Ok(None);
+        }
+        most = most.saturating_mul(16);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,6 +232,31 @@ mod tests {
         }
         for bad in ["one\n", "{}\n", "{\"v\":1}", ""] {
             assert!(seal(bad.as_bytes(), ChainPoint::default()).is_none());
+        }
+    }
+}
+
+#[cfg(test)]
+mod head_tests {
+    use super::*;
+    use crate::chain::ChainHash;
+
+    #[test]
+    fn a_head_is_read_as_it_was_written_and_a_damaged_one_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join(LOCK);
+        let lock = fs::lock(&path, std::time::Duration::ZERO).unwrap().unwrap();
+        assert_eq!(Head::read(&lock.file), None);
+        for count in [u64::MAX, 7] {
+            let point = ChainPoint { count, hash: ChainHash::START.with_line(b"x") };
+            let written = Head { point, size: count };
+            written.write(&lock.file).unwrap();
+            assert_eq!((Head::read(&lock.file), head(dir.path())), (Some(written), Some(written)));
+        }
+        let whole = std::fs::read(&path).unwrap();
+        for damaged in [&whole[..BYTES - 1], b"x".repeat(BYTES).as_slice()] {
+            std::fs::write(&path, damaged).unwrap();
+            assert_eq!(head(dir.path()), None);
         }
     }
 }

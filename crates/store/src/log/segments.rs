@@ -11,8 +11,8 @@ use std::{fmt, io};
 use flate2::read::MultiGzDecoder;
 use fs_err::File;
 
-use super::event_log::{EventLog, LogOwner};
 use super::lines::{Lines, Position};
+use super::logs::{EventLog, LogOwner};
 use crate::chain::ChainPoint;
 use crate::packed::{packed, plain_size};
 use teamkeep_model::event::Id;

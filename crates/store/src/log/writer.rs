@@ -6,11 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::event_log::EventLog;
-use super::head::{Head, LOCK, head};
+use super::logs::EventLog;
+use super::seal::last_point;
+use super::seal::{Head, LOCK, head};
 use super::seal::{Mark, Sealed, seal, seal_single, sealed_size};
 use super::segments::{CURRENT, Segment, SegmentName, list};
-use super::tail::last_point;
 use crate::chain::{ChainHash, ChainPoint};
 use crate::packed;
 use teamkeep_model::time::Timestamp;

@@ -1,17 +1,22 @@
 //! The answer to Claude Code as far as no gate decides it.
 
-use super::call::Call;
-use super::captured_teams::TeamNote;
-use super::{MAX_CHARS, Recorder};
+use super::call::{Call, TeamNote};
+use super::{BackgroundMode, MAX_CHARS, Recorder};
 use crate::attribution::BlockedDeletes;
 use crate::response::Answer;
+use std::process::Command;
+use std::time::Duration;
 use teamkeep_config::project::{Trust, name_of};
-use teamkeep_config::{Code, OnError, OnFailure, Problem, source};
+use teamkeep_config::{Code, ContextLoss, OnError, OnFailure, Problem, source};
+use teamkeep_model::compat::names_agents;
+use teamkeep_model::event::{ActorKind, LEAD};
 use teamkeep_model::payload::Kind;
 use teamkeep_model::{Limit, Note, Severity};
 use teamkeep_policy::{Reason, escaped, failure};
 use teamkeep_store::archive::CaptureScope;
-use teamkeep_system::command::quoted;
+use teamkeep_system::command::{command_line, quoted};
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::process::{Outcome, Run};
 
 impl Call<'_> {
     pub(crate) fn prepare_answer(&mut self) {
@@ -196,5 +201,92 @@ impl Call<'_> {
             .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
         let (reason, advice) = reason.finish();
         Some(Answer::block(Kind::PreToolUse, format!("{reason} {advice}")))
+    }
+}
+
+// Gives an agent that has lost its context the facts about its team. Another process finds them, so that neither its time
+// nor its failure can harm the session.
+
+/// After this time the session starts without the facts.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Minimum size of the facts, in bytes: their heading.
+const MIN_BYTES: u64 = 500;
+
+/// Maximum size of the facts, in bytes. Claude Code writes a larger text to a file and shows the model only its beginning.
+const MAX_BYTES: u64 = 9_000;
+
+/// The agent, and the run that it takes part in or took part in before its session was resumed.
+struct Reader {
+    run: String,
+    /// `None` if it can be any agent in the lead's process.
+    name: Option<String>,
+    loss: ContextLoss,
+}
+
+impl Call<'_> {
+    /// Adds the facts to the response, if the agent of a team has lost its context at this call.
+    pub(crate) fn add_team_context(&mut self) {
+        let Some(reader) = self.reader() else { return };
+        let found = self.outcome.note("find the facts about the team", self.facts_for(&reader));
+        if let Some(facts) = found.filter(|facts| !facts.is_empty()) {
+            let answer = std::mem::take(&mut self.outcome.answer);
+            self.outcome.answer = answer.and_context(self.received.kind, &facts);
+        }
+    }
+
+    fn reader(&self) -> Option<Reader> {
+        let (received, by) = (&self.received, &self.by);
+        let wanted = &received.recorder.config.context;
+        let can_answer = received.kind == Kind::SessionStart && self.outcome.answer.exit == 0;
+        if !can_answer || wanted.parts.is_empty() || received.recorder.finish != BackgroundMode::Detached {
+            return None;
+        }
+        let loss = ContextLoss::named(received.payload.text("source")?)
+            .filter(|loss| wanted.after.contains(loss))?;
+        // A resumed session has no run until it has a team again, which can be before or after this call.
+        let earlier = received
+            .before
+            .run
+            .as_ref()
+            .filter(|_| loss == ContextLoss::Resume && received.before.team.is_some());
+        let in_team = by.own.as_ref().is_some_and(|own| own.team().is_some());
+        let run = earlier.or(by.run.as_ref().filter(|_| in_team))?.clone();
+        let name = match by.actor.kind {
+            ActorKind::Lead if loss == ContextLoss::Compact && !self.names_agents() => None,
+            ActorKind::Lead => Some(LEAD.to_owned()),
+            ActorKind::Teammate => Some(by.actor.name.clone()?),
+            _ => return None,
+        };
+        Some(Reader { run, name, loss })
+    }
+
+    /// Whether a call without an agent certainly is the lead's.
+    fn names_agents(&self) -> bool {
+        self.by.state.version.as_deref().is_none_or(names_agents)
+    }
+
+    /// The text of `teamkeep brief`; empty if the run has no such agent.
+    fn facts_for(&self, reader: &Reader) -> Result<String> {
+        let size = self.received.recorder.config.context.size.clamp(MIN_BYTES, MAX_BYTES);
+        let program = command_line().map_err(|error| Error::caused("cannot find this program", error))?;
+        let mut command = Command::new(program);
+        command.args(["brief", &reader.run, "--after", reader.loss.name()]);
+        if let Some(name) = &reader.name {
+            // A name can begin with a dash.
+            command.arg(format!("--for={name}"));
+        }
+        command.args(["--max-bytes", &size.to_string()]);
+        let collected = Run::new(command, TIMEOUT).collect(MAX_BYTES as usize);
+        match collected.map_err(|error| Error::caused("cannot run `teamkeep brief`", error))? {
+            (Outcome::Ended(status), text) if status.success() => {
+                Ok(String::from_utf8_lossy(&text).into_owned())
+            }
+            (Outcome::Ended(status), _) => Err(Error::new(format!("`teamkeep brief` ended with {status}"))),
+            (Outcome::TimedOut, _) => {
+                Err(Error::new(format!("`teamkeep brief` took longer than {} s", TIMEOUT.as_secs())))
+            }
+            (Outcome::Stopped, _) => Ok(String::new()),
+        }
     }
 }
