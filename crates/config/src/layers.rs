@@ -6,6 +6,14 @@
 //! regular expressions may come from anyone; they are compiled only by `config check`, `policy trust`, and the call that
 //! needs one.
 
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
 use super::check::{Checked, validate};
 use super::organization::{self, ORGANIZATION_FILE};
 use super::parse_value::Validation;
@@ -14,12 +22,6 @@ use super::settings::{Entry, Layer, Origin, Setting, Settings, build, tree};
 use super::source::{self, Read, Source};
 use super::source::{Code, Problem};
 use super::{Config, OnError, keys};
-use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
-use std::fs::Metadata;
-use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
 use teamkeep_system::env::Env;
 use teamkeep_system::error::Error;
 use teamkeep_system::fs;

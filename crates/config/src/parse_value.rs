@@ -1,20 +1,22 @@
 //! Reads one value by its type, or reports every problem.
 
+use std::ops::Range;
+use std::time::Duration;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value as Json, json};
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
 use super::keys::Kind;
 use super::pattern::{self, BoundedRegex, RegexTooCostly};
 use super::settings::Entry;
 use super::source::Source;
 use super::source::{Code, Problem, Severity};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
-use serde_json::{Value as Json, json};
-use std::ops::Range;
-use std::time::Duration;
 use teamkeep_model::payload::{self, JUDGED, KNOWN};
 use teamkeep_model::time;
 use teamkeep_system::error::nearest;
-use toml::Spanned;
-use toml::de::{DeInteger, DeTable, DeValue};
 
 /// Maximum number of reported problems in one file.
 const MAX_PROBLEMS: usize = 100;

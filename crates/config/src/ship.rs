@@ -1,15 +1,17 @@
 //! `[ship]`: where recorded data is sent.
 
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+
 use super::notify::{below_home, check_url};
 use super::parse_value::quoted;
 use super::parse_value::{duration, size};
 use super::settings::{Entry, words};
 use super::{parse_duration, pattern};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
-use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
 use teamkeep_model::time::{self, Timestamp};
 
 /// Maximum length of an organization's or a host's name.

@@ -1,11 +1,13 @@
 //! A file's bytes and text, positions in it, and the part of it that a problem is about.
 
-use serde::Serialize;
 use std::collections::HashMap;
 use std::fs::Metadata;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
+
+use serde::Serialize;
+
 use teamkeep_system::fs;
 
 /// Maximum size of the user's file in bytes.

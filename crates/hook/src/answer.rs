@@ -1,11 +1,12 @@
 //! The answer to Claude Code as far as no gate decides it.
 
+use std::process::Command;
+use std::time::Duration;
+
 use super::call::{Call, TeamNote};
 use super::{BackgroundMode, MAX_CHARS, Recorder};
 use crate::attribution::BlockedDeletes;
 use crate::response::Answer;
-use std::process::Command;
-use std::time::Duration;
 use teamkeep_config::project::{Trust, name_of};
 use teamkeep_config::{Code, ContextLoss, OnError, OnFailure, Problem, source};
 use teamkeep_model::compat::names_agents;

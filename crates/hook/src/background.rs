@@ -1,14 +1,15 @@
 //! Work after the end of a run: copies transcripts into the archive, and compresses the run's files. A separate process does it, so
 //! that it does not delay SessionEnd, which has 1.5 seconds for all its hooks.
 
-use super::call::Call;
-use super::command_line::FINISH;
-use super::{CalledBy, Recorder};
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
+
+use super::call::Call;
+use super::command_line::FINISH;
+use super::{CalledBy, Recorder};
 use teamkeep_config::{Config, Files};
 use teamkeep_model::Tool;
 use teamkeep_model::event::SafeName;

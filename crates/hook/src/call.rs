@@ -1,12 +1,13 @@
 //! A hook call, with the facts known so far, and its steps in the order in which they happen.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Instant;
+
 use super::repetition::{RepeatedEvent, announced_twice};
 use super::{CalledBy, MAX_CHARS, Outcome, Recorder};
 use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
 use crate::response::Answer;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::time::Instant;
 use teamkeep_config::ArchivedSessions;
 use teamkeep_model::event::{Actor, ActorKind, Event, Id, SafeName};
 use teamkeep_model::payload::{Input, Kind, Payload, Spawn, parse};

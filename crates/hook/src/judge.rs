@@ -1,16 +1,18 @@
 //! The policy's verdicts. They come after the event is recorded, so that no policy can lose an event.
 
+use std::cell::OnceCell;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use serde_json::value::to_raw_value;
+
 use super::call::Call;
 use super::{BackgroundMode, MAX_CHARS, Recorder};
 use crate::enforcement::{
     FoundOverrides, OverrideFile, Overrides, PolicyOutcome, PolicyRequest, allowance_payload,
 };
 use crate::response::{Answer, BLOCK_EXIT_CODE};
-use serde_json::Value;
-use serde_json::value::to_raw_value;
-use std::cell::OnceCell;
-use std::path::Path;
-use std::time::{Duration, Instant};
 use teamkeep_config::{ORGANIZATION_FILE, OnError, Problem};
 use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::{Actor, Event, Id, OVERRIDE};

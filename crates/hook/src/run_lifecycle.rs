@@ -1,12 +1,14 @@
 //! Detects the end of a run: SessionEnd, TeamDelete, a removed directory, or a lead's process that has ended.
 
-use super::FinishStart;
-use super::call::{Call, is_left_behind};
-use crate::attribution::CallContext;
-use serde_json::Value;
 use std::borrow::Cow;
 use std::io;
 use std::time::Duration;
+
+use serde_json::Value;
+
+use super::FinishStart;
+use super::call::{Call, is_left_behind};
+use crate::attribution::CallContext;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::payload::{Kind, shown_task};
 use teamkeep_model::team::HIGHEST_NUMBER;

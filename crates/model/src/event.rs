@@ -1,11 +1,13 @@
 //! One hook call as an event, with validated ids.
 
-use crate::time::Timestamp;
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::value::RawValue;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
+
+use crate::time::Timestamp;
 
 /// The event of a pause or an allowance. A command records it, not a hook.
 pub const OVERRIDE: &str = "PolicyOverride";

@@ -1,10 +1,11 @@
 //! An event with its team. It resolves names to members and tasks to owners; each name is folded once per hook call.
 
-use super::file_history::{FileState, GitCall};
-use super::{Activity, TeamState};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+
+use super::file_history::{FileState, GitCall};
+use super::{Activity, TeamState};
 use teamkeep_model::event::{Actor, ActorKind, LEAD};
 use teamkeep_model::payload::{Kind, Payload};
 use teamkeep_model::team::{Task, mailbox};

@@ -1,13 +1,15 @@
 //! Turns findings into verdicts. A hook call, a backtest and `policy explain` do it in the same way.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::{RawValue, to_raw_value};
+
 use super::ledger::{fits, forget_oldest, mark};
 use crate::{
     Case, Decision, Finding, Judged, Judgement, Reason, RecordedVerdict, Rules, TeamState, Verdict,
     reads_team,
 };
-use serde::{Deserialize, Serialize};
-use serde_json::value::{RawValue, to_raw_value};
-use std::collections::{BTreeMap, BTreeSet};
 use teamkeep_config::{Gate, Policy};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::event::{Event, Id, MAX_ENTRIES};

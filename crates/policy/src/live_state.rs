@@ -3,8 +3,10 @@
 //!
 //! [`Ledger`]: super::Ledger
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::Timestamp;
 

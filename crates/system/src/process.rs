@@ -1,15 +1,17 @@
 //! Process identity and supervised child processes.
 
-use crate::env::absolute_search;
-use crate::signals::{HeldSignals, was_signalled};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process, waitid};
 use std::io::{self, PipeReader, Read};
 use std::ops::ControlFlow;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process, waitid};
+
+use crate::env::absolute_search;
+use crate::signals::{HeldSignals, was_signalled};
 use teamkeep_model::ProcessId;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

@@ -1,13 +1,15 @@
 //! Identifies the actor and the team of a hook call from the evidence in it, one function per rule. When the evidence
 //! is not conclusive, the result is "unknown", never a guess.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::io;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
 use teamkeep_model::event::{MAX_ENTRIES, MAX_NAME_BYTES, SafeName};
 use teamkeep_model::payload::{Kind, Payload, Spawn};
 use teamkeep_model::team::{directory, erasing};

@@ -1,10 +1,12 @@
 //! Asks git for the losses of a command line, and afterwards for the commits that it made. It asks only about recorded work of
 //! another agent, so a session with one agent starts few processes.
 
-use serde_json::Value;
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
+
+use serde_json::Value;
+
 use teamkeep_config::Policy;
 use teamkeep_config::pattern::is_plain;
 use teamkeep_model::Tool;

@@ -1,15 +1,17 @@
 //! Judges one event: collects the facts, evaluates the gates, counts, and stores the result.
 
-use super::access::access;
-use super::completion;
-use super::overrides::{FoundOverrides, OverrideFile, Overrides};
-use super::spending::RunSpending;
-use serde::{Deserialize, Serialize};
 use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::access::access;
+use super::completion;
+use super::overrides::{FoundOverrides, OverrideFile, Overrides};
+use super::spending::RunSpending;
 use teamkeep_config::{Gate, Mode, Policy, Price};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::json;

@@ -1,11 +1,13 @@
 //! The spending of a run's agents, for the gate `budget`.
 
-use fs_err::File;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use fs_err::File;
+use serde::{Deserialize, Serialize};
+
 use teamkeep_config::Price;
 use teamkeep_model::event::LEAD;
 use teamkeep_model::team::MessageUsage;

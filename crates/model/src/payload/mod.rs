@@ -1,11 +1,13 @@
 //! Payloads of hook calls: tolerant parsing, and typed views.
 
-use crate::{Tool, json};
+use std::path::Path;
+
 use base64::Engine;
 use serde_json::Value;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
-use std::path::Path;
+
+use crate::{Tool, json};
 
 mod tool;
 

@@ -1,11 +1,13 @@
 //! Limits what the agents of a run spend. A limit blocks only what starts work: everything that continues, ends or hands over
 //! work is allowed.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
 use crate::observe::{Sent, idle_teammate};
 use crate::spending::{Spending, Total};
 use crate::{Case, Decision, Finding, Judged, MAX_LISTED, Reason, TeamState};
-use serde_json::Value;
-use std::collections::BTreeMap;
 use teamkeep_config::{Gate, Limit, LimitScope, Mode, Policy};
 use teamkeep_model::Tool;
 use teamkeep_model::event::{Actor, ActorKind, LEAD};

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+
 use teamkeep_config::{Price, pattern};
 use teamkeep_model::team::{MessageUsage, Terms, Tokens};
 use teamkeep_model::time::{HOUR, Timestamp};

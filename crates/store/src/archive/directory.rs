@@ -1,17 +1,19 @@
 //! The archive's directory: its paths, and data that is read from it without a lock.
 
-use super::contents::{ContentError, OpenRuns, RunContents, hash, is_hash, transcript_path};
-use super::index::Index;
-use super::journal_points::JournalPoints;
-use super::run::{CaptureScope, ConfigDir, LONG_NAME_PREFIX, RunRecord, is_run_id};
-use crate::packed;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Cursor, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::contents::{ContentError, OpenRuns, RunContents, hash, is_hash, transcript_path};
+use super::index::Index;
+use super::journal_points::JournalPoints;
+use super::run::{CaptureScope, ConfigDir, LONG_NAME_PREFIX, RunRecord, is_run_id};
+use crate::packed;
 use teamkeep_config::{Config, RecordMode};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::team::TeamConfig;

@@ -1,8 +1,10 @@
 //! The description of a run, with its sessions and its end: `runs/<run>/run.json`; and what identifies a run.
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
 use teamkeep_model::ProcessId;
 use teamkeep_model::event::{LEAD, SafeName};
 use teamkeep_model::time::Timestamp;

@@ -1,5 +1,10 @@
 //! Writes what a capture found: the description of a new run, then contents, the manifest, and the index last.
 
+use std::borrow::Cow;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
 use super::capture_in_progress::{CaptureInProgress, CaptureRequest, FileContent, Target};
 use super::contents::{ContentWriter, CopiedFile, measure};
 use super::directory::Archive;
@@ -11,10 +16,6 @@ use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
 use crate::metadata_only;
 use crate::packed::thaw;
-use std::borrow::Cow;
-use std::io;
-use std::path::Path;
-use std::time::Duration;
 use teamkeep_model::team::{Facts, Flaw};
 use teamkeep_model::{Limit, Note, Severity};
 use teamkeep_system::clock;

@@ -1,12 +1,14 @@
 //! The lines of one segment, with any content, in bounded memory.
 
-use super::EventLog;
-use flate2::read::MultiGzDecoder;
-use fs_err::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::str::{self, Utf8Error};
 use std::{fmt, mem};
+
+use flate2::read::MultiGzDecoder;
+use fs_err::File;
+
+use super::EventLog;
 use teamkeep_model::event::Recorded;
 use teamkeep_system::fs;
 

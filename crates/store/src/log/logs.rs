@@ -1,9 +1,10 @@
 //! Where the logs are.
 
-use super::Segment;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::{fmt, io};
+
+use super::Segment;
 use teamkeep_model::event::SafeName;
 use teamkeep_system::fs;
 use teamkeep_system::paths::Paths;

@@ -1,11 +1,13 @@
 //! The mark at the end of a line: its place in the chain, the hash of the line before it, and its own hash.
 
-use crate::chain::{ChainHash, ChainPoint};
-use fs_err::File;
-use fs_err::os::unix::fs::FileExt;
 use std::io;
 use std::io::Write as _;
 use std::path::Path;
+
+use fs_err::File;
+use fs_err::os::unix::fs::FileExt;
+
+use crate::chain::{ChainHash, ChainPoint};
 use teamkeep_system::fs;
 use teamkeep_system::fs::Appender;
 
