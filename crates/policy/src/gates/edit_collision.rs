@@ -27,7 +27,7 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         Some((name, at)) => reason.name(name).then(" changed at ").then(&time::moment(at)),
         None => reason.then("a command, a formatter or the user changed"),
     };
-    reason = reason.then(if seen_before { ", after you last read it." } else { "." });
+    reason = reason.then(if seen_before { ", after this agent last read it." } else { "." });
     if let Some((name, _)) = by {
         let tasks = case.owned(name, &TaskStatus::InProgress);
         if !tasks.is_empty() {

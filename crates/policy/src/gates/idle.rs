@@ -25,7 +25,7 @@ pub(crate) fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     open.retain(|task| !is_held_up(task));
     if !open.is_empty() {
         let key = &settings.waiting_key;
-        let reason = goes_idle(mode, name, [" while owning ", " while you own "]).tasks(&open).then(".");
+        let reason = goes_idle(mode, name, " while owning ").tasks(&open).then(".");
         let reason = reason.instead(&match mode {
             Mode::Block => format!(
                 "Continue it, or complete it with TaskUpdate. If you are waiting, ask with SendMessage, or add \"{key}\" to the task's metadata with TaskUpdate."
@@ -49,7 +49,7 @@ pub(crate) fn with_work(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let mode = budget::mode_of_more_work(policy, case, mode);
-    let reason = goes_idle(mode, name, [" although this task is unassigned: "; 2]).tasks(&free).then(".");
+    let reason = goes_idle(mode, name, " although this task is unassigned: ").tasks(&free).then(".");
     let reason = reason.instead(match mode {
         Mode::Block => {
             "Take one with TaskUpdate (owner: your name, status: in_progress), or send the lead a message with the reason why not."
@@ -66,10 +66,7 @@ pub(crate) fn without_report(policy: &Policy, case: &Case<'_>) -> Option<Finding
     if !case.team.ledger.of(name).has_unreported_work(case.team.delivers_answers) {
         return None;
     }
-    let without = [
-        " without having sent a message since its last instruction.",
-        " without having sent a message since your last instruction.",
-    ];
+    let without = " without having sent a message since its last instruction.";
     let reason = goes_idle(mode, name, without).instead(match mode {
         Mode::Block => "Send team-lead a message with your results and the remaining work.",
         _ => "The lead can ask it for a report with SendMessage.",
@@ -97,12 +94,12 @@ fn is_child(case: &Case<'_>, name: &str) -> bool {
     payload.agent_id().is_some_and(by_agent) || other(case.event.actor.name.as_deref()) || ledger.works(name)
 }
 
-/// Starts a reason. The user reads a warning and needs the teammate's name; a blocked teammate reads the second text.
-fn goes_idle(mode: Mode, name: &str, [its, your]: [&str; 2]) -> Reason {
+/// Starts a reason. The user reads a warning and needs the teammate's name.
+fn goes_idle(mode: Mode, name: &str, how: &str) -> Reason {
     let reason = Reason::default();
     match mode {
-        Mode::Block => reason.then("going idle").then(your),
-        _ => reason.name(name).then(" goes idle").then(its),
+        Mode::Block => reason.then("going idle").then(how),
+        _ => reason.name(name).then(" goes idle").then(how),
     }
 }
 

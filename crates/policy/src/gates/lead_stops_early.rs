@@ -28,7 +28,7 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     }
     let mode = budget::mode_of_more_work(policy, case, policy.lead_stops_early.mode);
     let reason = Reason::default()
-        .then("ending your turn while no agent works on ")
+        .then("ending the turn while no agent works on ")
         .tasks(&open)
         .then(".")
         .instead("Send its owner a message, or complete or reassign it with TaskUpdate.");

@@ -207,7 +207,7 @@ impl<'c, 'a> Shutdown<'c, 'a> {
         let (reason, advice) = match open {
             OpenWork::Tasks(tasks) => {
                 let is_own = matches!((self.act, self.stops), (Act::Approve, Stops::All));
-                let owning = if is_own { " while you still own " } else { ", who still owns " };
+                let owning = if is_own { " while still owning " } else { ", who still owns " };
                 (
                     reason.then(owning).tasks(tasks).then("."),
                     "Wait until it is completed, or agree with the teammate to return or reassign it (TaskUpdate with another status or owner). Then try again.",
@@ -254,7 +254,7 @@ impl<'c, 'a> Shutdown<'c, 'a> {
                 reason.then("stopping ").name(id).then(", which may be ").name(name)
             }
             (Act::Delete, _) => reason.then("deleting the team of ").name(name),
-            (Act::Approve, Stops::All) => reason.then("approving your shutdown"),
+            (Act::Approve, Stops::All) => reason.then("approving the shutdown"),
             (Act::Approve, _) => {
                 reason.then("approving a shutdown that was not requested, perhaps of ").name(name)
             }

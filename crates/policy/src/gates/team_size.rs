@@ -27,10 +27,9 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
             0 => String::new(),
             _ => format!(" ({coming} of them being spawned)"),
         };
-        let reason = reason.then(&format!(
-            ": the team has {count} teammates{begun}, and the maximum is {}. Assign the work to one of them, or shut down one that has finished.",
-            settings.most
-        ));
+        let reason = reason
+            .then(&format!(": the team has {count} teammates{begun}, and the maximum is {}.", settings.most));
+        let reason = reason.instead("Assign the work to one of them, or shut down one that has finished.");
         return finding("too-many-teammates", reason);
     }
     // Without a type Claude Code uses its general one.

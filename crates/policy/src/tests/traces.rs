@@ -95,7 +95,7 @@ fn the_reasons_in_a_recorded_run_are_these() {
     Warning: starting task 2 "Review the parser" (pending, owner bob) before the tasks that it depends on: task 1 "Draft the parser" (in_progress, owner alice). Wait for it or help with it. If the dependency no longer applies, remove it first.
     Warning: bob goes idle while owning task 2 "Review the parser" (in_progress, owner bob). A message starts its next turn. A teammate that is waiting can add "waiting" to the task's metadata.
     Blocked: a shutdown request to bob, who still owns task 2 "Review the parser" (in_progress, owner bob). Wait until it is completed, or agree with the teammate to return or reassign it (TaskUpdate with another status or owner). Then try again.
-    Blocked: approving your shutdown while you still own task 2 "Review the parser" (in_progress, owner bob). Complete the work, or return it (TaskUpdate: status pending, another owner), or answer with approve false and list the remaining work.
+    Blocked: approving the shutdown while still owning task 2 "Review the parser" (in_progress, owner bob). Complete the work, or return it (TaskUpdate: status pending, another owner), or answer with approve false and list the remaining work.
     Warning: carol goes idle although this task is unassigned: task 2 "Review the parser" (pending, no owner). The lead can assign it with TaskUpdate.
     "#);
 }

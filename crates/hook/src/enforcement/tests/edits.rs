@@ -87,7 +87,7 @@ fn a_write_over_a_change_of_another_agent_collides_until_the_file_is_read_again(
     desk.writes(&mate("alice"), &file, "one\nTWO by alice\nthree\nfour\n");
     assert!(desk.judges(&mate("alice"), "Write", content("x")).is_empty(), "one's own change is known");
     let reason = desk.reason(&mate("bob"), "Write", content("one\ntwo\nthree\nFOUR\n"));
-    insta::assert_snapshot!(reason, @r#"Blocked: editing "DIR/parser.rs", which alice changed at 1970-01-01 00:00:03 UTC, after you last read it. alice is working on task 1 "Task 1" (in_progress, owner alice). Your content does not have: "TWO by alice", "four" Read the file again before you edit it, and keep the changes of others."#);
+    insta::assert_snapshot!(reason, @r#"Blocked: editing "DIR/parser.rs", which alice changed at 1970-01-01 00:00:03 UTC, after this agent last read it. alice is working on task 1 "Task 1" (in_progress, owner alice). Your content does not have: "TWO by alice", "four" Read the file again before you edit it, and keep the changes of others."#);
     assert_eq!(desk.judges(&mate("bob"), "Write", content("x")), CHANGED);
     assert_eq!(desk.judges(&mate("bob"), "NotebookEdit", json!({"cell_id": "1"})), CHANGED);
     desk.reads(&mate("bob"));
@@ -113,7 +113,7 @@ fn an_edit_of_a_text_is_only_noted_because_claude_code_reports_a_text_that_is_go
     assert_eq!(desk.judges(&mate("bob"), "Edit", old_and_new("four", "4")), noted);
     let edits = json!({"edits": [old_and_new("one", "1"), old_and_new("four", "4")]});
     assert_eq!(desk.judges(&mate("bob"), "MultiEdit", edits), noted);
-    insta::assert_snapshot!(desk.reason(&mate("bob"), "Edit", old_and_new("four", "4")), @r#"Warning: editing "DIR/parser.rs", which alice changed at 1970-01-01 00:00:02 UTC, after you last read it. alice is working on task 1 "Task 1" (in_progress, owner alice). Your edit is in another place. Read the file again before you rely on the rest of it."#);
+    insta::assert_snapshot!(desk.reason(&mate("bob"), "Edit", old_and_new("four", "4")), @r#"Warning: editing "DIR/parser.rs", which alice changed at 1970-01-01 00:00:02 UTC, after this agent last read it. alice is working on task 1 "Task 1" (in_progress, owner alice). Your edit is in another place. Read the file again before you rely on the rest of it."#);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn a_change_by_a_command_a_formatter_or_the_user_counts_for_a_write() {
     desk.reads(&mate("bob"));
     let sed = std::process::Command::new("sed").args(["-i", "s/two/2/"]).arg(&file).status().unwrap();
     assert!(sed.success());
-    insta::assert_snapshot!(desk.reason(&mate("bob"), "Write", content("one\n2\nthree\n")), @r#"Blocked: editing "DIR/parser.rs", which a command, a formatter or the user changed, after you last read it. Your content does not have: "four" Read the file again before you edit it, and keep the changes of others."#);
+    insta::assert_snapshot!(desk.reason(&mate("bob"), "Write", content("one\n2\nthree\n")), @r#"Blocked: editing "DIR/parser.rs", which a command, a formatter or the user changed, after this agent last read it. Your content does not have: "four" Read the file again before you edit it, and keep the changes of others."#);
     assert!(desk.judges(&mate("bob"), "Edit", old_and_new("four", "4")).is_empty());
     fs::write(&file, TEXT).unwrap();
     assert!(desk.judges(&mate("bob"), "Write", content("x")).is_empty(), "the content is the same again");
