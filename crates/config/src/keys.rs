@@ -1,4 +1,4 @@
-//! Every key of `teamkeep.toml`. Validation, `config show`, the JSON Schema and the documentation are derived from
+//! Every key of `teamkeep.toml`, and its JSON Schema. Validation, `config show`, the JSON Schema and the documentation are derived from
 //! this table. The descriptions are the comments of the template.
 
 use super::{ContextLoss, ContextPart, LimitScope, TEMPLATE};

@@ -404,7 +404,8 @@ fn load_user(files: &Files, shared: &Shared) -> Effective {
 
 /// The version that wrote the cache. Another version may read the file differently.
 const PROGRAM: &str = env!("CARGO_PKG_VERSION");
-/// The file, stored beside the policy's counts.
+
+/// The file: `cache/config.json`.
 #[derive(Serialize, Deserialize)]
 struct Cache<C> {
     program: String,

@@ -1,4 +1,4 @@
-//! Reads one value by its type, or reports every problem.
+//! Reads one value by its type, or reports every problem; durations and sizes.
 
 use std::ops::Range;
 use std::time::Duration;

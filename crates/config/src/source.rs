@@ -1,4 +1,4 @@
-//! A file's bytes and text, positions in it, and the part of it that a problem is about.
+//! A file's bytes and text, positions in it, its problems, and the part of it that each is about.
 
 use std::collections::HashMap;
 use std::fs::Metadata;

@@ -1,4 +1,5 @@
-//! The answer to Claude Code as far as no gate decides it.
+//! The answer to Claude Code as far as no gate decides it: warnings, the block of a TeamDelete whose files could not be stored, and the
+//! facts for an agent that has lost its context.
 
 use std::process::Command;
 use std::time::Duration;
@@ -209,16 +210,16 @@ impl Call<'_> {
 // nor its failure can harm the session.
 
 /// After this time the session starts without the facts.
-const TIMEOUT: Duration = Duration::from_secs(2);
+const BRIEF_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Minimum size of the facts, in bytes: their heading.
-const MIN_BYTES: u64 = 500;
+const MIN_BRIEF_BYTES: u64 = 500;
 
 /// Maximum size of the facts, in bytes. Claude Code writes a larger text to a file and shows the model only its beginning.
-const MAX_BYTES: u64 = 9_000;
+const MAX_BRIEF_BYTES: u64 = 9_000;
 
 /// The agent, and the run that it takes part in or took part in before its session was resumed.
-struct Reader {
+struct BriefReader {
     run: String,
     /// `None` if it can be any agent in the lead's process.
     name: Option<String>,
@@ -236,7 +237,7 @@ impl Call<'_> {
         }
     }
 
-    fn reader(&self) -> Option<Reader> {
+    fn reader(&self) -> Option<BriefReader> {
         let (received, by) = (&self.received, &self.by);
         let wanted = &received.recorder.config.context;
         let can_answer = received.kind == Kind::SessionStart && self.outcome.answer.exit == 0;
@@ -259,7 +260,7 @@ impl Call<'_> {
             ActorKind::Teammate => Some(by.actor.name.clone()?),
             _ => return None,
         };
-        Some(Reader { run, name, loss })
+        Some(BriefReader { run, name, loss })
     }
 
     /// Whether a call without an agent certainly is the lead's.
@@ -268,8 +269,8 @@ impl Call<'_> {
     }
 
     /// The text of `teamkeep brief`; empty if the run has no such agent.
-    fn facts_for(&self, reader: &Reader) -> Result<String> {
-        let size = self.received.recorder.config.context.size.clamp(MIN_BYTES, MAX_BYTES);
+    fn facts_for(&self, reader: &BriefReader) -> Result<String> {
+        let size = self.received.recorder.config.context.size.clamp(MIN_BRIEF_BYTES, MAX_BRIEF_BYTES);
         let program = command_line().map_err(|error| Error::caused("cannot find this program", error))?;
         let mut command = Command::new(program);
         command.args(["brief", &reader.run, "--after", reader.loss.name()]);
@@ -278,14 +279,14 @@ impl Call<'_> {
             command.arg(format!("--for={name}"));
         }
         command.args(["--max-bytes", &size.to_string()]);
-        let collected = Run::new(command, TIMEOUT).collect(MAX_BYTES as usize);
+        let collected = Run::new(command, BRIEF_TIMEOUT).collect(MAX_BRIEF_BYTES as usize);
         match collected.map_err(|error| Error::caused("cannot run `teamkeep brief`", error))? {
             (Outcome::Ended(status), text) if status.success() => {
                 Ok(String::from_utf8_lossy(&text).into_owned())
             }
             (Outcome::Ended(status), _) => Err(Error::new(format!("`teamkeep brief` ended with {status}"))),
             (Outcome::TimedOut, _) => {
-                Err(Error::new(format!("`teamkeep brief` took longer than {} s", TIMEOUT.as_secs())))
+                Err(Error::new(format!("`teamkeep brief` took longer than {} s", BRIEF_TIMEOUT.as_secs())))
             }
             (Outcome::Stopped, _) => Ok(String::new()),
         }

@@ -1,5 +1,6 @@
-//! Work after the end of a run: copies transcripts into the archive, and compresses the run's files. A separate process does it, so
-//! that it does not delay SessionEnd, which has 1.5 seconds for all its hooks.
+//! The work after a call, in processes of its own, so that it delays no hook (SessionEnd has 1.5 seconds for all its hooks): copying
+//! transcripts into the archive and compressing the files of a run that has ended, pruning, notifications, and shipping. A hook call
+//! itself never sends anything.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -11,10 +12,10 @@ use super::call::Call;
 use super::command_line::FINISH;
 use super::{CalledBy, Recorder};
 use teamkeep_config::{Config, Files};
-use teamkeep_model::Tool;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::payload::Kind;
 use teamkeep_model::time::{DAY, HOUR, Timestamp};
+use teamkeep_model::{Note, Severity, Tool};
 use teamkeep_store::archive::{Archive, CaptureScope, EndedBy, RunRecord};
 use teamkeep_store::log::Logs;
 use teamkeep_store::retention;
@@ -28,7 +29,7 @@ use teamkeep_system::store_lock::StoreLock;
 use teamkeep_system::{diagnostics, fs, process};
 
 /// How long the detached process waits for Claude Code to write its last lines and exit.
-const TIMEOUT: Duration = Duration::from_secs(10);
+const CLIENT_EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackgroundMode {
@@ -129,7 +130,7 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     }
     if let Some(pid) = started.client {
         let start = Instant::now();
-        while start.elapsed() < TIMEOUT && !process::is_gone(pid, None, None) {
+        while start.elapsed() < CLIENT_EXIT_TIMEOUT && !process::is_gone(pid, None, None) {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
@@ -174,7 +175,8 @@ fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord
 /// Whether the process started by this run's SessionEnd still waits. Two may run when one session ends as another begins.
 fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Timestamp) -> bool {
     let ended = run.ended_at;
-    let lately = || ended.is_some_and(|end| (now - end).abs().to_std().is_ok_and(|age| age < TIMEOUT));
+    let lately =
+        || ended.is_some_and(|end| (now - end).abs().to_std().is_ok_and(|age| age < CLIENT_EXIT_TIMEOUT));
     run.ended_by == Some(EndedBy::SessionEnd)
         && run.client_pid.is_some_and(|pid| after != Some(pid) && !process::is_gone(pid, None, None))
         && lately()
@@ -245,9 +247,6 @@ fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
     Ok(notes)
 }
 
-// Starts the background processes that send notifications about a running team, and recorded data. A hook call itself never
-// sends anything.
-
 /// The program that ships: beside this one, else in an absolute directory of the search path.
 pub fn find_shipper(env: &Env) -> Option<PathBuf> {
     let own = std::env::current_exe().ok();
@@ -256,6 +255,25 @@ pub fn find_shipper(env: &Env) -> Option<PathBuf> {
 }
 
 impl Call<'_> {
+    /// Starts the work that continues in processes of its own: archiving transcripts, if a run `has_ended`, notifying and shipping.
+    pub(crate) fn start_background(&mut self, has_ended: bool) {
+        let (received, recorder) = (&self.received, self.received.recorder);
+        let mut is_finishing = false;
+        if has_ended || (received.kind == Kind::SessionStart && recorder.has_left(&received.archive)) {
+            let in_session = received.kind != Kind::SessionEnd;
+            let client = recorder.env.client_pid.filter(|_| !in_session);
+            let later = recorder.finish_later(FinishStart { client, in_session });
+            is_finishing = self.outcome.note("archive the transcripts", later).is_some();
+        }
+        let notifier = self.start_notifier();
+        self.outcome.note("start the notifier", notifier);
+        if let Err(error) = self.start_shipper(is_finishing) {
+            // For the diagnostics only: the next start makes up for it.
+            let text = format!("cannot start the shipper: {error}");
+            self.outcome.notes.push(Note::new(Severity::Contention, text));
+        }
+    }
+
     /// Starts the notifier of the session's run, unless one runs. Without `[notify]` in the configuration this makes no
     /// system call; with it, it asks for the notifier's lock at the calls of [`Call::may_start_notifier`].
     pub(super) fn start_notifier(&self) -> io::Result<()> {

@@ -63,6 +63,14 @@ impl Recorder {
 }
 
 impl Call<'_> {
+    pub(crate) fn save_session(&mut self) {
+        let received = &self.received;
+        let Some(session) = &received.session else { return };
+        let patience = received.archive.lock_budget.remaining();
+        let saved = self.by.state.save(&received.before, &received.recorder.paths.store, session, patience);
+        self.outcome.note("remember the session", saved);
+    }
+
     /// The log that the events of this call belong to.
     pub(crate) fn log(&self) -> EventLog {
         let (received, run) = (&self.received, self.by.run.as_deref());
@@ -392,7 +400,7 @@ fn updated_state(context: &CallContext<'_>, resolved: &ResolvedTeam, actor: &Act
 /// Whether a resumed session has left this run behind. SessionStart of 2.1.328 comes before the session creates its
 /// team again, so the existing files belong to a killed process of Claude Code. Only the lead's process in them may
 /// have been rewritten.
-pub(crate) fn is_left_behind(context: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
+pub(super) fn is_left_behind(context: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
     let resumes = context.kind == Kind::SessionStart && context.payload.text("source") == Some("resume");
     if !resumes || !index.is_led_by(context.payload.session()) {
         return false;

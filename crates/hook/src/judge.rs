@@ -19,7 +19,7 @@ use teamkeep_model::event::{Actor, Event, Id, OVERRIDE};
 use teamkeep_model::payload::{Kind, MessageKind, Payload};
 use teamkeep_model::{Note, Tool};
 use teamkeep_policy::{
-    Decision, Evaluation, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, failure, line,
+    Decision, Evaluation, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, failure, log_line,
 };
 use teamkeep_store::access::{Obstacle, unexpected};
 use teamkeep_store::archive::CaptureScope;
@@ -173,7 +173,7 @@ impl Call<'_> {
             ..verdict.clone()
         });
         let event = self.event();
-        let line = line(reduced.as_ref().unwrap_or(verdict), &Id::new(received.at), &event);
+        let line = log_line(reduced.as_ref().unwrap_or(verdict), &Id::new(received.at), &event);
         let how = received.recorder.appending();
         let appended = line.map_err(Error::from_json).and_then(|line| log.append(&line, received.at, how));
         self.outcome.note("record the verdict", appended);

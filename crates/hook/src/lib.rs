@@ -2,7 +2,7 @@
 //! crate loads, so its dependencies are few.
 //!
 //! ```text
-//! stdin ──▶ payload ──▶ capture ──▶ attribute ──▶ append ──▶ judge ──▶ exit code, stdout, stderr
+//! stdin ──▶ payload ──▶ capture ──▶ attribute ──▶ append ──▶ judge ──▶ runs, session ──▶ exit code, stdout, stderr
 //! ```
 //!
 //! [`Call`](call::Call) has these steps in the order in which they happen, and the facts known so far. The event is in the log before
@@ -20,7 +20,7 @@ pub mod enforcement;
 mod judge;
 mod repetition;
 pub mod response;
-mod run_lifecycle;
+mod runs;
 mod worktree;
 
 use std::fmt::Display;

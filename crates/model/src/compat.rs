@@ -1,5 +1,5 @@
-//! Code for versions of Claude Code before 2.1.178, and for quirks of one version: one file or one function a quirk, so
-//! that it can be deleted one day.
+//! Code for versions of Claude Code before 2.1.178, and for quirks of one version: one function a quirk, so that it can be
+//! deleted one day.
 
 use serde_json::Value;
 

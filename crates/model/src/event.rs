@@ -1,4 +1,4 @@
-//! One hook call as an event, with validated ids.
+//! One hook call as an event, with validated ids and its trace context.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! An event with its team. It resolves names to members and tasks to owners; each name is folded once per hook call.
+//! An event with its team, and the facts about its tool call. It resolves names to members and tasks to owners; each name is folded once per hook call.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;

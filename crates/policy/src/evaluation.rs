@@ -1,4 +1,15 @@
 //! Turns findings into verdicts. A hook call, a backtest and `policy explain` do it in the same way.
+//!
+//! The loop guard: no gate blocks an agent forever. It counts the blocks of each agent by each gate and by each rule. After
+//! `max-blocks` of them the action is allowed, until a task is completed that never was before. Only a `lasting` rule keeps
+//! blocking, and only a tool call, which is not a lock.
+//!
+//! A block counts only if the model can have read the one before. The model reads the results of all tool calls of one message
+//! together, so the blocks within `MESSAGE_MS` after one that counted belong to its message and count with it. The end of a
+//! turn always counts: the next turn begins with the reason.
+//!
+//! This cannot end in a live-lock: the first attempt after that time counts, however many there were in between. Hook calls
+//! that an agent makes by hand count like its tool calls, which gain it nothing: to try again has the same effect.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -123,7 +134,7 @@ pub fn uncounted(finding: Finding) -> Finding {
 pub const VERDICT: &str = "Verdict";
 
 /// Formats a verdict as a line that follows the event's, with the same time and actor. `id` is the line's own.
-pub fn line(verdict: &Verdict, id: &Id, event: &Event<'_>) -> serde_json::Result<Vec<u8>> {
+pub fn log_line(verdict: &Verdict, id: &Id, event: &Event<'_>) -> serde_json::Result<Vec<u8>> {
     let recorded = RecordedVerdict { verdict: verdict.clone(), of: event.id.to_owned() };
     let raw = to_raw_value(&recorded)?;
     let line = Event {
@@ -138,17 +149,6 @@ pub fn line(verdict: &Verdict, id: &Id, event: &Event<'_>) -> serde_json::Result
     };
     line.line()
 }
-
-// The loop guard: no gate blocks an agent forever. It counts the blocks of each agent by each gate and by each rule. After
-// `max-blocks` of them the action is allowed, until a task is completed that never was before. Only a `lasting` rule keeps
-// blocking, and only a tool call, which is not a lock.
-//
-// A block counts only if the model can have read the one before. The model reads the results of all tool calls of one message
-// together, so the blocks within `MESSAGE_MS` after one that counted belong to its message and count with it. The end of a
-// turn always counts: the next turn begins with the reason.
-//
-// This cannot end in a live-lock: the first attempt after that time counts, however many there were in between. Hook calls
-// that an agent makes by hand count like its tool calls, which gain it nothing: to try again has the same effect.
 
 /// Milliseconds after a block that counted in which further blocks belong to the same message of the model. In recorded runs of
 /// 2.1.47 to 2.1.328, the hooks of one message's calls were at most 0.71 s apart. In a public transcript of Claude Opus 4.5 with
@@ -308,7 +308,7 @@ mod tests {
         let reason = "task 2 is yours".to_owned();
         let verdict = Verdict::new(Decision::Block, "idle-with-work", "owns-work", reason);
         let id = Id::new(event.at);
-        let written = String::from_utf8(line(&verdict, &id, &event).unwrap()).unwrap();
+        let written = String::from_utf8(log_line(&verdict, &id, &event).unwrap()).unwrap();
         let expected = r#"{"v":1,"at":"2026-02-03T04:05:06.789Z","id":"ID","event":"Verdict","session":"s1","team":"t1","actor":{"name":"bob","id":"abob-1","kind":"teammate"},"run":"r1","verdict":{"decision":"block","gate":"idle-with-work","code":"owns-work","reason":"task 2 is yours","rule":null,"file_line":null,"escalated":false,"paused":false,"of":"e1"},"payload":null}"#;
         assert_eq!(written, expected.replace("ID", id.as_str()) + "\n");
         let read: Recorded = serde_json::from_str(&written).unwrap();

@@ -1,4 +1,7 @@
-//! Decides whether Claude Code may continue: findings from policy, event and team state, without any file.
+//! Decides whether Claude Code may continue: findings from policy, event and team state, without any file, clock or environment.
+//!
+//! [`TeamState`] is the team at an event: its files, and the [`Ledger`] of its history with the [`LiveState`], which timelines use, too.
+//! [`gates`] have the findings, [`evaluate`] makes verdicts of them. `git` reads command lines, and [`spending`] prices messages.
 
 #![warn(unreachable_pub)]
 
@@ -23,7 +26,7 @@ mod tests;
 mod verdict;
 
 pub use case::{Access, Case, Edit, GitAccess, GitLoss, Judged, Lost};
-pub use evaluation::{Counting, Evaluation, Findings, Guard, VERDICT, decide, evaluate, line, uncounted};
+pub use evaluation::{Counting, Evaluation, Findings, Guard, VERDICT, decide, evaluate, log_line, uncounted};
 pub use file_history::{FileHistory, FileState, GitCall, is_below};
 pub use gates::{judge, reads_team};
 pub use git::{Affected, Effect, Files, GitCommand, GitCommands, Makes};

@@ -1,5 +1,5 @@
 //! Who is on a team, what each agent does, and which state each task has: the only fold of what happens in a team. The [`Ledger`]
-//! of the gates turns payloads into changes, and a timeline its entries.
+//! of the gates turns payloads into changes, and a timeline its entries. [`Activity::after`] decides whether an agent works, is idle or has left.
 //!
 //! [`Ledger`]: super::Ledger
 
@@ -258,8 +258,6 @@ impl Hold {
         self.from <= at && self.to.is_none_or(|to| at < to)
     }
 }
-
-// The activity of an agent. Only this module decides whether an agent works, is idle or has left.
 
 /// The state of an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

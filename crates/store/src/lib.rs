@@ -1,4 +1,5 @@
-//! The data directory: the event log with its hash chain, the archive, retention, and the state of shipping. With [`metadata_only`],
+//! The data directory: the event log with its hash chain, the archive, retention, the state of
+//! shipping, and what keeps the store from being used ([`access`]). With [`metadata_only`],
 //! no texts are recorded.
 
 #![warn(unreachable_pub)]

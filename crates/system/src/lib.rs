@@ -1,4 +1,5 @@
-//! The system: files, processes, clock and environment. Nothing else touches them.
+//! The system as the other crates use it: bounded reading and atomic writing of files, locks, processes, git and its worktrees, paths,
+//! the clock, the environment, and errors with hints.
 
 #![warn(unreachable_pub)]
 

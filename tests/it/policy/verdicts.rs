@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use teamkeep_model::event::{Event, Id, Recorded};
-use teamkeep_policy::line;
+use teamkeep_policy::log_line;
 use teamkeep_policy::{Decision, Verdict};
 
 use super::recorded_cases::{BEGAN, test};
@@ -90,7 +90,7 @@ fn record(sandbox: &Sandbox, event: &Recorded, verdict: &Verdict) {
         plugin: false,
         payload: &event.payload,
     };
-    let line = line(verdict, &id, &judged).unwrap();
+    let line = log_line(verdict, &id, &judged).unwrap();
     let how = teamkeep_store::log::Appending {
         segment_size: 1 << 20,
         patience: std::time::Duration::from_secs(60),

@@ -1,5 +1,5 @@
 //! Identifies the actor and the team of a hook call from the evidence in it, one function per rule. When the evidence
-//! is not conclusive, the result is "unknown", never a guess.
+//! is not conclusive, the result is "unknown", never a guess. [`SessionState`] has what one call of a session leaves for the next.
 
 use std::collections::BTreeMap;
 use std::io;

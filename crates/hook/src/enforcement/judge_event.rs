@@ -3,20 +3,17 @@
 use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
-
-use serde::{Deserialize, Serialize};
 
 use super::access::access;
 use super::completion;
+use super::gate_state::{GateState, GateStateStore, HistoryFile, OpenGateState};
 use super::overrides::{FoundOverrides, OverrideFile, Overrides};
+use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
 use teamkeep_config::{Gate, Mode, Policy, Price};
-use teamkeep_model::event::SafeName;
-use teamkeep_model::json;
 use teamkeep_model::payload::Kind;
-use teamkeep_model::team::{FileContent, Flaw, TeamFile};
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::failure::uncounted_decision;
 use teamkeep_policy::gates::{budget, completion_check};
@@ -24,15 +21,14 @@ use teamkeep_policy::{
     Case, Counting, Decision, Evaluation, FileHistory, Finding, Findings, Guard, Judged, Ledger, Rules,
     TeamState, Unreadable, Verdict, decide, evaluate, judge, reads_team, uncounted,
 };
-use teamkeep_store::archive::{Archive, CaptureScope, CapturedFile, Index, RunContents};
-use teamkeep_system::fs::{self, Content, Document, JsonFile, Lock};
+use teamkeep_store::archive::{Archive, Index};
 
 /// How long a team's files are read for one hook call. Claude Code waits ten seconds for a hook before a tool.
 const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// An event to be judged.
 #[derive(Clone, Copy)]
-pub struct PolicyRequest<'a> {
+pub(crate) struct PolicyRequest<'a> {
     pub archive: &'a Archive,
     /// The directory of the run, or of the session as long as it has no run: it has the counts.
     pub home: &'a Path,
@@ -65,7 +61,7 @@ pub struct PolicyRequest<'a> {
 
 /// How an event was judged, and what went wrong meanwhile.
 #[derive(Debug, Default)]
-pub struct PolicyOutcome {
+pub(crate) struct PolicyOutcome {
     pub evaluation: Evaluation,
     /// Why the policy failed, if it did; `on-error` decides what that means.
     pub failed: Option<String>,
@@ -78,7 +74,7 @@ pub struct PolicyOutcome {
 impl PolicyRequest<'_> {
     /// Judges the event and stores what must be remembered. If counts cannot be opened or written, the policy failed, but the
     /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block".
-    pub fn judge(&self) -> PolicyOutcome {
+    pub(crate) fn judge(&self) -> PolicyOutcome {
         // Before the lock is taken, because git is asked.
         let access = access(self.policy, &self.event, || HistoryFile::of(self.home).read());
         let event = Judged { access: access.as_ref(), ..self.event };
@@ -274,296 +270,5 @@ impl PolicyRequest<'_> {
             });
         }
         evaluation
-    }
-}
-
-// The stored ledger and counts of a run, or of a session without one: `gates.json` in its directory.
-
-/// The counts in the directory of a run or of a session.
-#[derive(Debug, Clone)]
-pub struct GateStateStore {
-    dir: PathBuf,
-    lock_timeout: Duration,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GateState {
-    pub v: u8,
-    pub ledger: Ledger,
-    pub guard: Guard,
-}
-
-impl Document for GateState {}
-
-/// The counts of a run for one call, and where to save them.
-#[derive(Debug)]
-pub struct OpenGateState {
-    pub gate_state: GateState,
-    /// Why former counts are lost, if they are.
-    pub damage: Option<String>,
-    pub saver: GateStateSaver,
-}
-
-/// The file of the counts, locked unless that failed.
-#[derive(Debug)]
-pub struct GateStateSaver {
-    /// The lock, and the state before this call.
-    locked: io::Result<(Lock, GateState)>,
-    is_damaged: bool,
-    file: JsonFile<GateState>,
-}
-
-impl GateStateStore {
-    pub fn new(dir: PathBuf, lock_timeout: Duration) -> GateStateStore {
-        GateStateStore { dir, lock_timeout }
-    }
-
-    /// The counts with the history of files, for reading only; empty if they cannot be read.
-    pub fn read(&self) -> GateState {
-        let mut gate_state = self.read_with_damage().0;
-        gate_state.ledger.files = HistoryFile::of(&self.dir).read();
-        gate_state
-    }
-
-    fn file(&self) -> JsonFile<GateState> {
-        JsonFile::at(self.dir.join("gates.json"))
-    }
-
-    fn read_with_damage(&self) -> (GateState, Option<String>) {
-        self.file().read().map(state_and_damage).unwrap_or_default()
-    }
-
-    /// Opens the counts for this call. If they cannot be locked, they are read, and [`GateStateSaver::save`] fails.
-    pub fn open(&self) -> OpenGateState {
-        let file = self.file();
-        let locked = self.lock().and_then(|lock| Ok((lock, state_and_damage(file.read()?))));
-        let (locked, (gate_state, damage)) = match locked {
-            Ok((lock, found)) => (Ok((lock, found.0.clone())), found),
-            Err(error) => (Err(error), self.read_with_damage()),
-        };
-        let saver = GateStateSaver { locked, is_damaged: damage.is_some(), file };
-        OpenGateState { gate_state, damage, saver }
-    }
-
-    /// Takes the lock. One that is not free in time is a failure of the policy like any other, whoever holds it and why: the
-    /// call continues without counting, so it neither waits longer nor repeats a block that nothing counts.
-    fn lock(&self) -> io::Result<Lock> {
-        let lock = fs::lock(&self.dir.join("gates.lock"), self.lock_timeout)?;
-        lock.ok_or_else(|| fs::held_error("the policy's"))
-    }
-}
-
-impl GateStateSaver {
-    pub fn is_locked(&self) -> bool {
-        self.locked.is_ok()
-    }
-
-    /// Writes what this call changed, and a damaged file in any case, and unlocks it. If only the ledger's order grew, nothing
-    /// is written: no stored number refers to it.
-    pub fn save(self, after: GateState) -> io::Result<()> {
-        let (_lock, mut before) = self.locked?;
-        before.ledger.order = after.ledger.order;
-        before.v = after.v;
-        if before == after && !self.is_damaged {
-            return Ok(());
-        }
-        self.file.exchange(&after)
-    }
-}
-
-/// The run of a session that has subagents and no team.
-pub fn run_of_session(archive: &Archive, session: &SafeName) -> Option<SafeName> {
-    SafeName::new(&archive.index(&CaptureScope::Session(session.clone()))?.run)
-}
-
-/// The counts, and why former ones are lost, if they are.
-fn state_and_damage(read: Content<GateState>) -> (GateState, Option<String>) {
-    match read.valid() {
-        Ok(state) => (state.unwrap_or_default(), None),
-        Err(damage) => (GateState::default(), Some(format!("{damage}; its counts start again"))),
-    }
-}
-
-// The stored history of the files and commits of a run's agents: `files.json` in its directory. Only a call that a gate for
-// shared files judges reads it.
-
-#[derive(Serialize, Deserialize)]
-#[serde(transparent)]
-struct Stored(FileHistory);
-
-impl Document for Stored {}
-
-pub(crate) struct HistoryFile(JsonFile<Stored>);
-
-impl HistoryFile {
-    /// Of the run with this directory.
-    pub(super) fn of(dir: &Path) -> HistoryFile {
-        HistoryFile(JsonFile::at(dir.join("files.json")))
-    }
-
-    /// A file that cannot be read is an empty history: gates that prevent mistakes must not fail for their own records.
-    pub(super) fn read(&self) -> FileHistory {
-        let stored = self.0.read().ok().and_then(|content| content.valid().ok()).flatten();
-        stored.map(|Stored(history)| history).unwrap_or_default()
-    }
-
-    /// Replaces the history if it changed. The caller holds the lock of the run's counts.
-    pub(super) fn write(&self, before: &FileHistory, now: &FileHistory) -> io::Result<()> {
-        if before == now { Ok(()) } else { self.0.exchange(&Stored(now.clone())) }
-    }
-}
-
-// The state of the team at a hook call, from the snapshots that the call has just taken.
-
-/// Where and until when a team's files are read.
-#[derive(Debug, Clone, Copy)]
-pub struct SnapshotReader<'a> {
-    pub archive: &'a Archive,
-    /// Claude Code's directory, for contents that the store does not have: it is damaged, or has only sizes and hashes in
-    /// metadata-only mode.
-    pub client: Option<&'a Path>,
-    /// Whether to read the files there first.
-    pub live_first: bool,
-    /// The deadline for reading. Files that are not read by then are counted ([`TeamState::unread`]).
-    pub until: Option<Instant>,
-}
-
-type ListedFile<'a> = (&'a str, TeamFile<'a>, &'a CapturedFile);
-
-impl SnapshotReader<'_> {
-    /// Reads the state of a team, without a ledger. Task ids are those that the session sees, or else the
-    /// lead.
-    pub fn team(&self, (team, session): (Option<&str>, Option<&str>), index: Option<&Index>) -> TeamState {
-        let mut state = TeamState { name: team.map(str::to_owned), ..TeamState::default() };
-        let Some(index) = index else { return state };
-        let lists = index.lists(team, session);
-        state.missing = index.lists.missing().map(str::to_owned).collect();
-        let mut files: Vec<ListedFile<'_>> = Vec::new();
-        for (path, captured) in &index.files {
-            match TeamFile::of(path, &lists) {
-                Some(file) if captured.object.is_some() => files.push((path.as_str(), file, captured)),
-                _ => {
-                    let why = captured.why_unreadable();
-                    state.unreadable.extend(why.and_then(|why| Unreadable::of(path, why, &lists)));
-                }
-            }
-        }
-        let mut contents = self.archive.contents(&index.run);
-        for (number, file) in files.iter().enumerate() {
-            if self.until.is_some_and(|until| Instant::now() >= until) {
-                state.unread = files.len() - number;
-                break;
-            }
-            match self.content(&mut contents, *file) {
-                Ok(content) => state.put_file(content),
-                Err(why) => state.unreadable.extend(Unreadable::of(file.0, why, &lists)),
-            }
-        }
-        state
-    }
-
-    fn content(&self, contents: &mut RunContents, file: ListedFile<'_>) -> Result<FileContent, &'static str> {
-        let (path, file, captured) = file;
-        if let Some(facts) = captured.facts.clone().filter(|_| !self.live_first)
-            && let Some(content) = file.content(facts)
-        {
-            return Ok(content);
-        }
-        let largest = self.archive.largest;
-        // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.
-        let mut stored = || (captured.stamp.0 <= largest).then(|| contents.of_file(captured)).flatten();
-        let live = || {
-            let (bytes, _) = fs::read_regular(&self.client?.join(path), largest).ok()?;
-            json::parse_lossy(&bytes).is_some().then_some(bytes)
-        };
-        let content = match self.live_first {
-            true => live().or_else(stored),
-            false => stored().or_else(live),
-        };
-        let content = content.ok_or("its content cannot be read")?;
-        file.parse(&content).ok_or_else(|| Flaw::of(path, &content).unwrap_or(Flaw::NotJson).text())
-    }
-}
-
-#[cfg(test)]
-mod gate_state_tests {
-    use std::path::Path;
-
-    use super::*;
-    use teamkeep_model::time::Timestamp;
-    use teamkeep_policy::{Change, Sign};
-
-    #[test]
-    fn one_call_at_a_time_can_change_the_counts_and_damaged_ones_start_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let store = GateStateStore::new(dir.path().to_owned(), Duration::from_millis(5));
-        let session = |number: usize| number.to_string();
-        let refused = || store.open().saver.locked.unwrap_err().kind();
-        let add = |open: OpenGateState, name: String| {
-            let mut after = open.gate_state;
-            after.ledger.live.apply(Timestamp::default(), Change::sign(&name, Sign::Leaves));
-            open.saver.save(after)
-        };
-        let open = store.open();
-        assert_eq!(refused(), io::ErrorKind::TimedOut, "another call has it");
-        add(open, session(2)).unwrap();
-        assert!(store.open().gate_state.ledger.has_left("2"));
-        std::fs::write(dir.path().join("gates.json"), "{half").unwrap();
-        let open = store.open();
-        assert_eq!(open.gate_state, GateState::default());
-        let path = dir.path().join("gates.json");
-        assert!(open.damage.as_ref().is_some_and(|damage| damage.contains(&path.display().to_string())));
-        open.saver.save(open.gate_state).unwrap();
-        let open = store.open();
-        assert!(open.damage.is_none(), "the damage is reported once");
-        add(open, session(3)).unwrap();
-        assert!(store.open().gate_state.ledger.has_left("3"));
-    }
-
-    #[test]
-    fn counts_that_are_a_pipe_a_device_or_too_large_are_an_error() {
-        let make: [fn(&Path); 3] = [
-            |path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap(),
-            |path| std::os::unix::fs::symlink("/dev/zero", path).unwrap(),
-            |path| std::fs::File::create(path).unwrap().set_len(fs::MAX_JSON_BYTES + 1).unwrap(),
-        ];
-        for make in make {
-            let dir = tempfile::tempdir().unwrap();
-            make(&dir.path().join("gates.json"));
-            let store = GateStateStore::new(dir.path().to_owned(), Duration::from_secs(5));
-            assert!(store.open().saver.locked.is_err());
-            assert_eq!(store.read(), GateState::default());
-        }
-    }
-}
-
-#[cfg(test)]
-mod snapshot_reader_tests {
-    use super::*;
-    use teamkeep_store::archive::ContentWriter;
-
-    #[test]
-    fn files_after_the_deadline_are_counted() {
-        let dir = tempfile::tempdir().unwrap();
-        let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
-        let mut index = Index { run: "0123456789abcdef".into(), ..Index::default() };
-        let mut contents = ContentWriter::new(&archive.run_dir(&index.run).unwrap(), "event", true);
-        for number in 1..=100 {
-            let text = format!("{{\"status\":\"pending\",\"owner\":\"worker-{number}\"}}");
-            let (object, place) = contents.put(text.as_bytes(), None).unwrap();
-            let seen = CapturedFile { object: Some(object), place, ..CapturedFile::default() };
-            index.files.insert(format!("tasks/t/{number}.json"), seen);
-        }
-        contents.flush().unwrap();
-        let read = |until| {
-            SnapshotReader { archive: &archive, client: None, live_first: false, until }
-                .team((Some("t"), None), Some(&index))
-        };
-        let all = read(None);
-        assert_eq!((all.tasks.len(), all.unread), (100, 0));
-        assert_eq!(all.tasks["77"].owner.as_deref(), Some("worker-77"));
-        let none = read(Some(Instant::now()));
-        assert_eq!((none.tasks.len(), none.unread), (0, 100));
     }
 }

@@ -2,15 +2,17 @@
 
 mod access;
 mod completion;
+mod gate_state;
 mod judge_event;
 mod overrides;
+mod snapshot_reader;
 mod spending;
 #[cfg(test)]
 mod tests;
 
 pub use access::access;
-pub use judge_event::{
-    GateState, GateStateStore, PolicyOutcome, PolicyRequest, SnapshotReader, run_of_session,
-};
+pub use gate_state::{GateState, GateStateStore, run_of_session};
+pub(crate) use judge_event::{PolicyOutcome, PolicyRequest};
 pub use overrides::{FoundOverrides, LONGEST_PAUSE, OverrideFile, Overrides, Pause, allowance_payload};
+pub use snapshot_reader::SnapshotReader;
 pub use spending::RunSpending;

@@ -1,4 +1,4 @@
-//! The spending of a run's agents, for the gate `budget`.
+//! The spending of a run's agents, for the gate `budget`: reads what is new in the transcripts, and stores the usage of each message.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read as _};

@@ -1,4 +1,4 @@
-//! Payloads of hook calls: tolerant parsing, and typed views.
+//! Payloads of hook calls: tolerant parsing, typed views, the known events, and the forms of agent ids.
 
 use std::path::Path;
 

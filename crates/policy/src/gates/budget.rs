@@ -24,7 +24,7 @@ enum NewWork<'a> {
     Wake(&'a str),
 }
 
-/// The hook call needs the run's spending.
+/// Whether a hook call needs the run's spending.
 pub fn needs_spending(policy: &Policy, case: &Case<'_>) -> bool {
     let event = &case.event;
     policy.budget.is_on()
@@ -126,72 +126,8 @@ fn new_work<'a>(case: &Case<'a>) -> Option<NewWork<'a>> {
     (is_idle && !case.works(name)).then_some(NewWork::Wake(name))
 }
 
-impl Subject<'_> {
-    /// Whether its limit applies to this work. One per agent applies to what the agent starts and what starts it, one per task
-    /// to what the agent starts that has the task in progress.
-    fn concerns(self, case: &Case<'_>, new_work: NewWork<'_>) -> bool {
-        match (self, new_work) {
-            (Subject::All, _) => true,
-            (Subject::Agent(agent), NewWork::Agent(name)) => case.actor() == agent || name == Some(agent),
-            (Subject::Agent(agent), NewWork::Task) => case.actor() == agent,
-            (Subject::Agent(agent), NewWork::Wake(name)) => name == agent,
-            (Subject::Task(task), NewWork::Agent(_) | NewWork::Task) => {
-                case.team.ledger.live.tasks.get(task).is_some_and(|task| task.holder() == Some(case.actor()))
-            }
-            (Subject::Task(_), NewWork::Wake(_)) => false,
-        }
-    }
-}
-
-impl LimitUse<'_> {
-    fn blocks(&self, case: &Case<'_>, new_work: NewWork<'_>) -> Finding {
-        let reason = Reason::default();
-        let reason = match new_work {
-            NewWork::Agent(Some(name)) => reason.then("starting agent ").name(name),
-            NewWork::Agent(None) => reason.then("starting an agent"),
-            NewWork::Task => reason.then("creating a task"),
-            NewWork::Wake(name) => reason.then("waking ").name(name).then(", which is idle,"),
-        };
-        let instead = match case.event.actor.kind {
-            ActorKind::Teammate | ActorKind::Subagent => {
-                "Finish the work in progress and report to the lead. The user can raise the limit or pause the gate \"budget\"."
-            }
-            _ => {
-                "Let the work in progress end, collect the results, and shut down the teammates that are done. Report the rest to the user, who can raise the limit or pause the gate \"budget\"."
-            }
-        };
-        let reason = self.describe(reason.then(" beyond the budget: "), case).instead(instead);
-        Finding::new(Gate::Budget, "budget-exhausted", Decision::Block, case.actor(), reason)
-    }
-
-    fn warns(&self, case: &Case<'_>, mode: Mode) -> Finding {
-        let reason = self.describe(Reason::default(), case);
-        let blocks = match self.by {
-            Subject::Task(_) => "new agents and new tasks of its owner are blocked",
-            _ => "new agents, new tasks and messages that wake an idle teammate are blocked",
-        };
-        let (level, block_at) = (self.level(), self.limit.block_at.filter(|_| mode == Mode::Block));
-        let reason = match (level, block_at) {
-            (_, None) => reason,
-            (Level::Blocks, Some(_)) => reason.instead(&format!("From now on {blocks}.")),
-            (_, Some(at)) => reason.instead(&format!("At {at}% {blocks}.")),
-        };
-        let code = if level == Level::Blocks { "budget-exhausted" } else { "budget-warning" };
-        // Later in a sliding hour, the limit can be reached again.
-        let period = match self.limit.per {
-            LimitScope::Hour => case.event.at.millis() / HOUR.as_millis() as i64,
-            LimitScope::Run | LimitScope::Agent | LimitScope::Task => 0,
-        };
-        let key = (self.limit.per.name(), self.by.name(), amount(self.limit), period);
-        let once = Some(format!("{key:?} {code}"));
-        Finding { once, ..Finding::new(Gate::Budget, code, Decision::Warn, case.actor(), reason) }
-    }
-}
-
-// How much of each limit of the budget is used, and by whom.
-
 /// The use of a limit.
-pub(super) struct LimitUse<'a> {
+struct LimitUse<'a> {
     pub limit: &'a Limit,
     pub by: Subject<'a>,
     total: Total,
@@ -201,7 +137,7 @@ pub(super) struct LimitUse<'a> {
 
 /// The messages that a use counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subject<'a> {
+enum Subject<'a> {
     All,
     Agent(&'a str),
     /// A task, by its id.
@@ -209,7 +145,7 @@ pub(super) enum Subject<'a> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Level {
+enum Level {
     Below,
     Warns,
     Blocks,
@@ -227,7 +163,7 @@ pub fn summaries(policy: &Policy, spending: &Spending, now: Timestamp) -> Vec<St
 }
 
 /// The uses of each limit, in the order of the configuration.
-pub(super) fn uses<'a>(
+fn uses<'a>(
     policy: &'a Policy,
     spending: &'a Spending,
     now: Timestamp,
@@ -359,6 +295,68 @@ fn grouped(count: u64) -> String {
         shown.push(digit);
     }
     shown
+}
+
+impl Subject<'_> {
+    /// Whether its limit applies to this work. One per agent applies to what the agent starts and what starts it, one per task
+    /// to what the agent starts that has the task in progress.
+    fn concerns(self, case: &Case<'_>, new_work: NewWork<'_>) -> bool {
+        match (self, new_work) {
+            (Subject::All, _) => true,
+            (Subject::Agent(agent), NewWork::Agent(name)) => case.actor() == agent || name == Some(agent),
+            (Subject::Agent(agent), NewWork::Task) => case.actor() == agent,
+            (Subject::Agent(agent), NewWork::Wake(name)) => name == agent,
+            (Subject::Task(task), NewWork::Agent(_) | NewWork::Task) => {
+                case.team.ledger.live.tasks.get(task).is_some_and(|task| task.holder() == Some(case.actor()))
+            }
+            (Subject::Task(_), NewWork::Wake(_)) => false,
+        }
+    }
+}
+
+impl LimitUse<'_> {
+    fn blocks(&self, case: &Case<'_>, new_work: NewWork<'_>) -> Finding {
+        let reason = Reason::default();
+        let reason = match new_work {
+            NewWork::Agent(Some(name)) => reason.then("starting agent ").name(name),
+            NewWork::Agent(None) => reason.then("starting an agent"),
+            NewWork::Task => reason.then("creating a task"),
+            NewWork::Wake(name) => reason.then("waking ").name(name).then(", which is idle,"),
+        };
+        let instead = match case.event.actor.kind {
+            ActorKind::Teammate | ActorKind::Subagent => {
+                "Finish the work in progress and report to the lead. The user can raise the limit or pause the gate \"budget\"."
+            }
+            _ => {
+                "Let the work in progress end, collect the results, and shut down the teammates that are done. Report the rest to the user, who can raise the limit or pause the gate \"budget\"."
+            }
+        };
+        let reason = self.describe(reason.then(" beyond the budget: "), case).instead(instead);
+        Finding::new(Gate::Budget, "budget-exhausted", Decision::Block, case.actor(), reason)
+    }
+
+    fn warns(&self, case: &Case<'_>, mode: Mode) -> Finding {
+        let reason = self.describe(Reason::default(), case);
+        let blocks = match self.by {
+            Subject::Task(_) => "new agents and new tasks of its owner are blocked",
+            _ => "new agents, new tasks and messages that wake an idle teammate are blocked",
+        };
+        let (level, block_at) = (self.level(), self.limit.block_at.filter(|_| mode == Mode::Block));
+        let reason = match (level, block_at) {
+            (_, None) => reason,
+            (Level::Blocks, Some(_)) => reason.instead(&format!("From now on {blocks}.")),
+            (_, Some(at)) => reason.instead(&format!("At {at}% {blocks}.")),
+        };
+        let code = if level == Level::Blocks { "budget-exhausted" } else { "budget-warning" };
+        // Later in a sliding hour, the limit can be reached again.
+        let period = match self.limit.per {
+            LimitScope::Hour => case.event.at.millis() / HOUR.as_millis() as i64,
+            LimitScope::Run | LimitScope::Agent | LimitScope::Task => 0,
+        };
+        let key = (self.limit.per.name(), self.by.name(), amount(self.limit), period);
+        let once = Some(format!("{key:?} {code}"));
+        Finding { once, ..Finding::new(Gate::Budget, code, Decision::Warn, case.actor(), reason) }
+    }
 }
 
 #[cfg(test)]

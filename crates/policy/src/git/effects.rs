@@ -1,4 +1,4 @@
-//! The effects of each git subcommand, as questions: git answers which work is lost.
+//! The effects of each git subcommand, as questions (git answers which work is lost), and its options and words.
 
 use super::{Affected, Effect, Files, Makes, is_known};
 

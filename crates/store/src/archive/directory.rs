@@ -1,4 +1,4 @@
-//! The archive's directory: its paths, and data that is read from it without a lock.
+//! The archive's directory: its paths, and the files in it that need no lock.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

@@ -1,4 +1,5 @@
-//! Writes what a capture found: the description of a new run, then contents, the manifest, and the index last.
+//! Writes what a capture found: the description of a new run, then the contents of new and changed files, the manifest, and the index
+//! last. A file that cannot be stored is recorded as such.
 
 use std::borrow::Cow;
 use std::io;

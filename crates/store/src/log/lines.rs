@@ -1,4 +1,4 @@
-//! The lines of one segment, with any content, in bounded memory.
+//! The lines of one segment, with any content, in bounded memory; one of them parsed; and the last ones of a log.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;

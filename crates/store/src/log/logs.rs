@@ -1,4 +1,4 @@
-//! Where the logs are.
+//! The logs of a store: which there are, whose they are, and where.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -80,8 +80,6 @@ fn directories(dir: &Path) -> io::Result<Vec<SafeName>> {
     Ok(names)
 }
 
-// A log: whose it is, and where.
-
 /// The log of a run, or of a session as long as it has no run. Any number of processes may append at once.
 ///
 /// Its lines are in `events.jsonl`, and before that in closed segments. `events.lock` is its lock, and has the head: the newest
@@ -97,7 +95,7 @@ pub struct EventLog {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LogOwner {
     Run(String),
-    /// Lines without a session are in the log of [`super::NO_SESSION`].
+    /// Lines without a session are in the log of [`NO_SESSION`].
     Session(String),
 }
 

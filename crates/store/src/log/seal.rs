@@ -1,4 +1,5 @@
-//! The mark at the end of a line: its place in the chain, the hash of the line before it, and its own hash.
+//! The mark at the end of a line: its place in the chain, the hash of the line before it, and its own hash. The content of a log's lock file, which has the
+//! newest such point, and the last line of a segment, which has it if the lock file does not.
 
 use std::io;
 use std::io::Write as _;

@@ -1,4 +1,5 @@
-//! Detects the end of a run: SessionEnd, TeamDelete, a removed directory, or a lead's process that has ended.
+//! What a call shows about runs: who takes part, which begin again or end (SessionEnd, TeamDelete, a removed directory, a lead's process
+//! that has ended), and the task lists of a session beside the team's own.
 
 use std::borrow::Cow;
 use std::io;
@@ -6,14 +7,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::FinishStart;
 use super::call::{Call, is_left_behind};
 use crate::attribution::CallContext;
+use teamkeep_model::Tool;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::payload::{Kind, shown_task};
 use teamkeep_model::team::HIGHEST_NUMBER;
 use teamkeep_model::time::Timestamp;
-use teamkeep_model::{Note, Severity, Tool};
 use teamkeep_store::archive::{CaptureScope, EndedBy, Index, SessionRecord, SessionRole};
 use teamkeep_store::log::{self, Logs};
 use teamkeep_system::{fs, process};
@@ -160,33 +160,6 @@ impl Call<'_> {
         let closed = self.close_runs();
         self.outcome.note("close the run", closed).unwrap_or_default() || closed_pending
     }
-
-    pub(crate) fn save_session(&mut self) {
-        let received = &self.received;
-        let Some(session) = &received.session else { return };
-        let patience = received.archive.lock_budget.remaining();
-        let saved = self.by.state.save(&received.before, &received.recorder.paths.store, session, patience);
-        self.outcome.note("remember the session", saved);
-    }
-
-    /// Starts the work that continues in processes of its own: archiving transcripts, if a run `has_ended`, notifying and shipping.
-    pub(crate) fn start_background(&mut self, has_ended: bool) {
-        let (received, recorder) = (&self.received, self.received.recorder);
-        let mut is_finishing = false;
-        if has_ended || (received.kind == Kind::SessionStart && recorder.has_left(&received.archive)) {
-            let in_session = received.kind != Kind::SessionEnd;
-            let client = recorder.env.client_pid.filter(|_| !in_session);
-            let later = recorder.finish_later(FinishStart { client, in_session });
-            is_finishing = self.outcome.note("archive the transcripts", later).is_some();
-        }
-        let notifier = self.start_notifier();
-        self.outcome.note("start the notifier", notifier);
-        if let Err(error) = self.start_shipper(is_finishing) {
-            // For the diagnostics only: the next start makes up for it.
-            let text = format!("cannot start the shipper: {error}");
-            self.outcome.notes.push(Note::new(Severity::Contention, text));
-        }
-    }
 }
 
 impl Call<'_> {
@@ -262,8 +235,6 @@ impl Call<'_> {
             })
     }
 }
-
-// The task lists of a session beside the team's own.
 
 impl Call<'_> {
     /// Stores the task list that the session names, and captures it: at the next call, parts of it may be deleted.

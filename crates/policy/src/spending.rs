@@ -1,4 +1,4 @@
-//! The price of the model's messages. The report and the budgets count and price them in the same way.
+//! The price of the model's messages, and their sums. The report and the budgets count and price them in the same way.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
