@@ -205,9 +205,14 @@ impl SpentMessages {
     fn add(&mut self, line: Line) {
         let path: Arc<str> = line.path.as_str().into();
         let transcript = self.transcripts.entry(line.path).or_default();
-        // After a gap, the transcript is read again.
-        let follows = line.start == 0 || line.start == transcript.position.end;
-        transcript.position = if follows { line.position } else { Position::default() };
+        let end = transcript.position.end;
+        if line.start > end {
+            // After a gap, the transcript is read again.
+            transcript.position = Position::default();
+        } else if line.start == 0 || line.position.end > end {
+            // Two calls at once store the same part, and the one that is written last may have read less of it.
+            transcript.position = line.position;
+        }
         if !line.note.is_empty() {
             transcript.note = line.note;
         }

@@ -95,6 +95,19 @@ fn what_another_call_stores_meanwhile_counts_once() {
     // Both calls read the same part.
     std::fs::write(&store.log.0, stored.repeat(2)).unwrap();
     assert_eq!(output(&store.update(&["a.jsonl"])), 21);
+    // Both read the same part from the middle on, and the second one less of it.
+    store.write("a.jsonl", &[line("m1", 1), line("m2", 20), line("m3", 300)]);
+    store.update(&["a.jsonl"]);
+    let less = std::fs::read(&store.log.0).unwrap();
+    let last = less.strip_suffix(b"\n").unwrap().iter().rposition(|byte| *byte == b'\n').unwrap() + 1;
+    store.write("a.jsonl", &[line("m1", 1), line("m2", 20), line("m3", 300), line("m4", 4_000)]);
+    std::fs::write(&store.log.0, &less[..last]).unwrap();
+    store.update(&["a.jsonl"]);
+    let mut both = std::fs::read(&store.log.0).unwrap();
+    both.extend(&less[last..]);
+    std::fs::write(&store.log.0, &both).unwrap();
+    assert_eq!(output(&store.update(&["a.jsonl"])), 4_321);
+    assert_eq!(std::fs::read(&store.log.0).unwrap(), both, "nothing is read and stored again");
 }
 
 #[test]
