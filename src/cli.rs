@@ -5,10 +5,9 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::commands;
 use crate::context::{self, Context};
-use crate::former_names;
 use crate::ui::{Ui, usage};
+use crate::{commands, former_names};
 use teamkeep_model::time;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{EXIT_CODES, Result, USAGE};

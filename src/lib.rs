@@ -48,8 +48,7 @@ pub use commands::ship as ship_command;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use teamkeep_system::diagnostics;
-use teamkeep_system::fs;
+use teamkeep_system::{diagnostics, fs};
 
 /// Runs a command line. A plain hook call skips the argument parser, which would add to every hook's latency.
 pub fn run(args: Vec<OsString>) -> ExitCode {

@@ -10,12 +10,10 @@ use teamkeep::context::Context;
 use teamkeep::ship_command::{EXAMPLES, SendArgs, ShipCommand};
 use teamkeep::ui::Ui;
 use teamkeep::view::count;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::shipping::Shipping;
-use teamkeep_system::diagnostics;
 use teamkeep_system::error::{Error, Result, USAGE};
-use teamkeep_system::fs;
+use teamkeep_system::{diagnostics, fs};
 
 use crate::outcome::RoundOutcome;
 use crate::patience::random;

@@ -12,8 +12,7 @@ use object_store::aws::AwsCredential;
 use object_store::{CredentialProvider, Error, Result};
 use serde::Deserialize;
 use teamkeep::view::one_line;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_system::clock::Clock;
 use teamkeep_system::process::{Outcome, Run, program, shell_code};
 

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use teamkeep_model::team::TeamFile;
-use teamkeep_model::team::{Flaw, NamedLists};
+use teamkeep_model::team::{Flaw, NamedLists, TeamFile};
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::{TeamState, Unreadable};
 use teamkeep_store::archive::{Archive, Journal, Snapshot};

@@ -9,8 +9,10 @@ use teamkeep_model::event::Recorded;
 use teamkeep_model::payload::{Kind, Payload};
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::spending::Spending;
-use teamkeep_policy::{Case, Decision, Guard, Judged, Judgement, Rules, TeamState, Verdict, judge};
-use teamkeep_policy::{Evaluation, Findings, evaluate};
+use teamkeep_policy::{
+    Case, Decision, Evaluation, Findings, Guard, Judged, Judgement, Rules, TeamState, Verdict, evaluate,
+    judge,
+};
 use teamkeep_store::archive::Archive;
 
 /// An event with a result.

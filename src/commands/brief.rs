@@ -11,8 +11,7 @@ use crate::timeline::DetailLevel;
 use crate::view;
 use teamkeep_config::{ContextLoss, ContextPart};
 use teamkeep_model::event::LEAD;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result, unknown};
 

@@ -3,15 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::when::{RunTimes, When};
-use crate::bundle;
 use crate::context::Context;
 use crate::redact::Redactor;
 use crate::status::{Observed, Surroundings};
 use crate::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
-use crate::view;
+use crate::{bundle, view};
 use teamkeep_history::ReadErrors;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::access;
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_store::log::Logs;

@@ -14,10 +14,9 @@ use crate::context::Context;
 use crate::ui::escape;
 use crate::view::{self, Document, plain};
 use teamkeep_config::keys::KEYS;
-use teamkeep_config::schema;
 use teamkeep_config::{
     Code, Effective, Files, ORGANIZATION_FILE, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers,
-    misnamed_file,
+    misnamed_file, schema,
 };
 use teamkeep_system::error::{self, Error, Result};
 use teamkeep_system::fs;

@@ -7,9 +7,8 @@ use tempfile::NamedTempFile;
 
 use super::catalog::{self, catalog, redactor};
 use super::output;
-use crate::bundle;
 use crate::context::Context;
-use crate::view;
+use crate::{bundle, view};
 use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]

@@ -10,13 +10,11 @@ use crate::hook_program::HookProgram;
 use crate::settings::client::{self, ClientVersion};
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
-use crate::settings::hook_command;
-use crate::settings::install_records::AddedVariables;
-use crate::settings::install_records::InstallRecords;
+use crate::settings::install_records::{AddedVariables, InstallRecords};
 use crate::settings::plan::{self, count};
 use crate::settings::skill::{Change, Skill};
-use crate::settings::variables;
 use crate::settings::version::Version;
+use crate::settings::{hook_command, variables};
 use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]

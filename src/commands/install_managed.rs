@@ -14,15 +14,14 @@ use crate::hook_program::HookProgram;
 use crate::settings::client::ClientVersion;
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
-use crate::settings::hook_command;
 use crate::settings::install_records::AddedVariables;
 use crate::settings::layer::{Kind, SettingsLayer};
-use crate::settings::managed;
 use crate::settings::managed_files::{ONLY_MANAGED, drop_in_file, files};
 use crate::settings::needs::Needs;
 use crate::settings::plan::{self, count};
 use crate::settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
 use crate::settings::version::{FIRST_WITH_DROP_INS, Version};
+use crate::settings::{hook_command, managed};
 use teamkeep_config::{Files, ORGANIZATION_FILE, layers};
 use teamkeep_system::error::{Error, Result};
 

@@ -3,16 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::dry_run;
-use super::output;
+use super::{dry_run, output};
 use crate::context::Context;
 use crate::hook_program::{HookProgram, shell_invocation};
 use crate::settings::client::ClientVersion;
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::{Scope, SettingsFile};
 use crate::settings::hook_command::{Entry, calls};
-use crate::settings::install_records::InstallRecords;
-use crate::settings::install_records::{AddedVariables, Record};
+use crate::settings::install_records::{AddedVariables, InstallRecords, Record};
 use crate::settings::installed::{differing, install_command};
 use crate::settings::layer::{absolute, layers, managed_with_hooks, running};
 use crate::settings::matcher::Tools;

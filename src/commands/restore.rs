@@ -14,8 +14,7 @@ use crate::restore::{
 use crate::timeline::{DetailLevel, RunData, project};
 use crate::view;
 use teamkeep_model::team::mailbox;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Cause, Error, Result};

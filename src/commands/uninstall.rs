@@ -4,13 +4,10 @@ use super::installation::{SettingsTarget, list_custom_hooks, print_diff, without
 use crate::context::Context;
 use crate::settings::document::lenient_data;
 use crate::settings::file::SettingsFile;
-use crate::settings::hook_command;
-use crate::settings::install_records::InstallRecords;
-use crate::settings::install_records::{AddedVariables, Record};
-use crate::settings::managed;
+use crate::settings::install_records::{AddedVariables, InstallRecords, Record};
 use crate::settings::plan::count;
 use crate::settings::skill::{Change, Skill};
-use crate::settings::variables;
+use crate::settings::{hook_command, managed, variables};
 use teamkeep_system::error::Result;
 use teamkeep_system::fs::Lock;
 

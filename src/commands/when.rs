@@ -4,8 +4,7 @@ use chrono::{
     DateTime, Datelike, Days, FixedOffset, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone,
 };
 
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{local, parse, parse_span, resolve};
+use teamkeep_model::time::{Timestamp, local, parse, parse_span, resolve};
 use teamkeep_store::archive::RunRecord;
 
 /// When a run started and ended: what a time that names it may refer to.

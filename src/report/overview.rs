@@ -8,10 +8,9 @@ use super::messages::MessageStats;
 use super::tasks::TaskHistory;
 use super::turns::Turn;
 use crate::timeline::{Entry, Kind};
-use teamkeep_model::json;
 use teamkeep_model::payload::Kind as Event;
 use teamkeep_model::time::Timestamp;
-use teamkeep_model::{TaskStatus, Tool};
+use teamkeep_model::{TaskStatus, Tool, json};
 use teamkeep_policy::TaskChange;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

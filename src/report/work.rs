@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::incidents::Incident;
-use super::input::ReportInput;
-use super::input::Spans;
+use super::input::{ReportInput, Spans};
 use super::messages::{MessageRow, MessageStats, bare};
 use super::tasks::TaskHistory;
 use super::turns::Turn;

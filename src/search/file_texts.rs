@@ -6,8 +6,7 @@ use super::document::{Author, Document, Kind};
 use super::event_texts::joined;
 use super::transcript_texts::is_notice;
 use teamkeep_model::team::{Task, TeamPath, entries};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 
 /// The texts of a file with this path below Claude Code's directory, whose content was archived at `seen`.
 pub fn documents(path: &str, bytes: &[u8], seen: Timestamp) -> Vec<Document> {

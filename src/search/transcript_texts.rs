@@ -7,8 +7,7 @@ use serde_json::Value;
 use super::document::{Author, Document, Kind, strings};
 use super::event_texts::{Call, joined};
 use crate::transcript::delivered;
-use teamkeep_model::json;
-use teamkeep_model::time;
+use teamkeep_model::{json, time};
 
 /// Who wrote a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

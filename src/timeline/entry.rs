@@ -3,9 +3,8 @@
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
-use teamkeep_model::TaskStatus;
-use teamkeep_model::json;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::{TaskStatus, json};
 use teamkeep_policy::{Decision, TaskChange, TaskEvent};
 use teamkeep_store::metadata_only;
 use teamkeep_system::error::{self, unknown};

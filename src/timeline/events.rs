@@ -5,8 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 
 use super::loaded_event::{CallLine, EventLoader, LoadedEvent};
-use teamkeep_history::Claims;
-use teamkeep_history::ReadErrors;
+use teamkeep_history::{Claims, ReadErrors};
 use teamkeep_model::Tool;
 use teamkeep_model::event::{Actor, ActorKind, Recorded};
 use teamkeep_model::payload::Kind;

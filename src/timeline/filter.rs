@@ -1,8 +1,6 @@
 //! Selects a part of a timeline.
 
-use super::entry::Entry;
-use super::entry::EntryKind;
-use super::entry::Kind;
+use super::entry::{Entry, EntryKind, Kind};
 use super::run_data::RunData;
 use teamkeep_model::event::LEAD;
 use teamkeep_model::time::Timestamp;

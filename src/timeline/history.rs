@@ -5,8 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::LoadedEvent;
 use teamkeep_model::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::archive::{Archive, Journal, Snapshot};
 
 /// A run's files over time, parsed. A torn or lost state is skipped, and the one before it stays.

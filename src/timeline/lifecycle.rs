@@ -10,11 +10,10 @@ use super::entry::{
     add_source,
 };
 use super::run_data::{Call, RunData, spawns};
-use teamkeep_model::Tool;
 use teamkeep_model::event::{ActorKind, LEAD};
-use teamkeep_model::json;
 use teamkeep_model::payload::Kind as Event;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::{Tool, json};
 use teamkeep_policy::{Decision, Judged, Ledger, RecordedVerdict, TeammateRef, Verdict, stopped};
 use teamkeep_store::archive::{EndedBy, SessionRole};
 

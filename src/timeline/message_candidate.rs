@@ -1,7 +1,6 @@
 //! A message while its sources are merged.
 
-use super::entry::{DeliveredAnswer, EntryKind, MessageEntry, MessageEvent};
-use super::entry::{Entry, Source, add_source};
+use super::entry::{DeliveredAnswer, Entry, EntryKind, MessageEntry, MessageEvent, Source, add_source};
 use teamkeep_model::payload::{Message, MessageKind};
 use teamkeep_model::team::{Notice, mailbox};
 use teamkeep_model::time::Timestamp;

@@ -12,11 +12,10 @@ use super::message_matcher::MessageMatcher;
 use super::run_data::{ClockMap, RunData, prompts, spawns};
 use super::transcript_owners::agents;
 use super::transcripts::ToolUse;
-use teamkeep_model::Tool;
 use teamkeep_model::event::ActorKind;
 use teamkeep_model::payload::Message;
 use teamkeep_model::team::{Notice, reached, without_reference};
-use teamkeep_model::time;
+use teamkeep_model::{Tool, time};
 use teamkeep_policy::Decision;
 
 pub fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {

@@ -14,8 +14,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use super::entry::Entry;
-use super::entry::{EntryKind, MessageEntry};
+use super::entry::{Entry, EntryKind, MessageEntry};
 use teamkeep_model::time::Timestamp;
 
 /// How long an entry is held: other sources may still change it.

@@ -9,11 +9,9 @@ use super::events::{ClockJump, correct_clock};
 use super::transcript_owners::TranscriptOwners;
 use super::transcripts::{Transcripts, load_transcripts};
 use super::{Entry, History, LoadedEvent, TaskIds};
-use teamkeep_model::ProcessId;
-use teamkeep_model::Tool;
 use teamkeep_model::payload::{Kind, Spawn};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
+use teamkeep_model::{ProcessId, Tool};
 use teamkeep_store::archive::{Archive, Index, Interval, Journal, RunRecord, SessionRecord, worktree_of};
 use teamkeep_system::process;
 

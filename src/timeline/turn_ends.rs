@@ -7,8 +7,7 @@ use super::lifecycle::session_name;
 use super::run_data::{ClockMap, RunData};
 use teamkeep_model::payload::Kind as Event;
 use teamkeep_model::team::{IdleReason, Notice};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::{Activity, LiveState};
 
 /// Adds the ends that transcripts and idle notices report, each once, and sorts the entries again.

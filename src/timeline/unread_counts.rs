@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::history::{inbox_of, owner_of};
 use super::run_data::RunData;
-use teamkeep_model::team::TeamPath;
-use teamkeep_model::team::{FileContent, TeamFile};
+use teamkeep_model::team::{FileContent, TeamFile, TeamPath};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::Archive;
 

@@ -6,8 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use teamkeep_model::team::text;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileChanges {

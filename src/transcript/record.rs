@@ -6,11 +6,9 @@ use serde_json::Value;
 
 use super::file_changes::FileChanges;
 use super::teammate_message::{Delivered, delivered};
-use teamkeep_model::Tool;
-use teamkeep_model::json;
 use teamkeep_model::team::{MessageUsage, text};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
+use teamkeep_model::{Tool, json};
 
 /// One line of a transcript, without irrelevant fields.
 #[derive(Debug, Clone, PartialEq)]

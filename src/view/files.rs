@@ -6,8 +6,7 @@ use super::document::{Document, Table};
 use super::line::{dim, plain};
 use super::values::{count, minute, one_line, since, thousands};
 use crate::files::{Change, FileChange, FileHistory, FoundBy, MadeCommit, PresentLine, TaskRef};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 
 /// A tab of a file, which would be escaped.
 const TAB: &str = "    ";

@@ -9,10 +9,9 @@ use serde_json::Value;
 
 use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
 use super::values::{decision, text_field};
-use teamkeep_model::Tool;
 use teamkeep_model::event::{ActorKind, Recorded};
 use teamkeep_model::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
-use teamkeep_model::time;
+use teamkeep_model::{Tool, time};
 use teamkeep_policy::RecordedVerdict;
 
 /// Below this width, an event has a second line for its content.

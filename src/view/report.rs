@@ -12,8 +12,7 @@ use crate::timeline::Kind;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::json::serde_name;
 use teamkeep_model::team::Tokens;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::spending::dollars;
 
 /// Shown for unknown values.

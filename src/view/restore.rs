@@ -6,8 +6,7 @@ use super::document::Document;
 use super::line::{GREEN, bold, dim, plain, styled};
 use super::values::{count, first_line};
 use crate::restore::{FilePlan, Plan, TaskWrite, Undone, WorktreeBranch, WorktreePlan};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 
 pub fn restored_tasks(plan: &Plan) -> Document {
     let mut document = heading(plan.team.as_deref(), &plan.run, plan.at);

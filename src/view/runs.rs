@@ -6,8 +6,7 @@ use super::document::{Column, Document, Table};
 use super::line::{GREEN, RED, Span, YELLOW, bold, dim, plain, styled};
 use super::values::{cut_to, short_id, thousands};
 use crate::report::{Outcome, RunSummary};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::spending::dollars;
 
 /// Titles of the columns; `#` marks numbers.

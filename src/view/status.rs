@@ -12,8 +12,7 @@ use crate::ui;
 use teamkeep_config::Gate;
 use teamkeep_hook::enforcement::Pause;
 use teamkeep_model::TaskStatus;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 
 /// Number of incidents of a team that are shown.
 const MAX_INCIDENTS: usize = 3;

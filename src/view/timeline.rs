@@ -11,8 +11,7 @@ use super::line::{DIM, Line, bold, dim, plain, styled};
 use super::values::{actor, count, elapsed, end_label, events_missing, name_style};
 use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
 use teamkeep_model::event::LEAD;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::Decision;
 
 #[derive(Debug, Default, Clone, Copy)]

@@ -10,9 +10,10 @@ use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
 use crate::timeline::Summary;
 use teamkeep_model::event::LEAD;
 use teamkeep_model::json;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::Decision;
+
+pub use teamkeep_policy::spending::thousands;
 
 /// The place of a moment on the time axis of a run, in milliseconds from its start, with as many digits as its neighbors
 /// have: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` before the start. `--at=+1m05s` names the same moment.
@@ -67,19 +68,6 @@ pub fn size(bytes: impl TryInto<u64>) -> String {
 pub fn count(number: impl TryInto<u64>, thing: &str) -> String {
     let number = thousands(number);
     format!("{number} {thing}{}", if number == "1" { "" } else { "s" })
-}
-
-/// A number with thousands separators: `1,234,567`.
-pub fn thousands(number: impl TryInto<u64>) -> String {
-    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// A moment without its seconds and its zone: `2026-02-03 04:05`.

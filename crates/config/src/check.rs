@@ -15,10 +15,11 @@ use super::notify::{check_path, check_url};
 use super::parse_duration;
 use super::parse_value::{Checker, Validation, blockable_events, quoted};
 use super::settings::{Entry, words};
-use super::ship::check_exclude_projects;
-use super::ship::{StoreAddress, check_host, check_interval, check_organization, check_otlp, parse_since};
-use super::source::Source;
-use super::source::{Code, Problem};
+use super::ship::{
+    StoreAddress, check_exclude_projects, check_host, check_interval, check_organization, check_otlp,
+    parse_since,
+};
+use super::source::{Code, Problem, Source};
 use teamkeep_model::payload::Kind;
 use teamkeep_system::error::nearest;
 

@@ -5,15 +5,13 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use super::Gate;
 use super::check::validate;
-use super::keys;
 use super::notify::below_home;
 use super::parse_value::Validation;
 use super::project::{apply_override, renumbered, without_taken_rules};
 use super::settings::{Entry, Layer, Settings, words};
-use super::source::{self, Read, Source};
-use super::source::{Code, Problem};
+use super::source::{self, Code, Problem, Read, Source};
+use super::{Gate, keys};
 use teamkeep_system::fs;
 
 /// The organization's file. An environment variable cannot name another one: users could then avoid it.

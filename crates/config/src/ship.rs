@@ -8,8 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
 use super::notify::{below_home, check_url};
-use super::parse_value::quoted;
-use super::parse_value::{duration, size};
+use super::parse_value::{duration, quoted, size};
 use super::settings::{Entry, words};
 use super::{parse_duration, pattern};
 use teamkeep_model::time::{self, Timestamp};

@@ -4,9 +4,8 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use super::{CalledBy, FinishStart, eprint_line, finish_in_background, run};
-use teamkeep_system::diagnostics;
 use teamkeep_system::error::USAGE;
-use teamkeep_system::fs;
+use teamkeep_system::{diagnostics, fs};
 
 /// The word that a hook call starts this program with for the work after it.
 pub(crate) const FINISH: &str = "finish";

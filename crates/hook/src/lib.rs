@@ -42,12 +42,11 @@ use teamkeep_store::access::obstacle;
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::Appending;
 use teamkeep_system::clock::Clock;
-use teamkeep_system::diagnostics;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, USAGE};
 use teamkeep_system::paths::Paths;
 use teamkeep_system::process::find_client_ancestor;
-use teamkeep_system::{signals, stdin};
+use teamkeep_system::{diagnostics, signals, stdin};
 
 /// Maximum length of a quoted text in a message, in characters.
 const MAX_CHARS: usize = 300;

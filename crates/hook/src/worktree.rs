@@ -6,8 +6,7 @@
 use std::io;
 use std::path::Path;
 
-use super::call::BEFORE_DELETE;
-use super::call::Call;
+use super::call::{BEFORE_DELETE, Call};
 use teamkeep_model::Tool;
 use teamkeep_model::event::{ActorKind, SafeName};
 use teamkeep_model::payload::Kind;

@@ -5,6 +5,7 @@
 
 #![warn(unreachable_pub)]
 
+// The scene of the tests is also that of tests in `crates/hook`, so it names this crate as those do.
 #[cfg(test)]
 extern crate self as teamkeep_policy;
 

@@ -1,5 +1,6 @@
 //! Who is on a team, what each agent does, and which state each task has: the only fold of what happens in a team. The [`Ledger`]
-//! of the gates turns payloads into changes, and a timeline its entries. [`Activity::after`] decides whether an agent works, is idle or has left.
+//! of the gates turns payloads into changes, and a timeline its entries. [`Activity::after`] decides whether an agent works, is idle
+//! or has left.
 //!
 //! [`Ledger`]: super::Ledger
 

@@ -12,6 +12,19 @@ pub fn dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.005 { "<$0.01".to_owned() } else { format!("${usd:.2}") }
 }
 
+/// A number with thousands separators: `1,234,567`.
+pub fn thousands(number: impl TryInto<u64>) -> String {
+    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
 // The ids of models, as Anthropic's API, other platforms and gateways write them.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -330,6 +343,11 @@ mod tests {
 #[cfg(test)]
 mod prices_tests {
     use super::*;
+
+    #[test]
+    fn numbers_have_separators() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
     use teamkeep_model::time;
 
     fn message(model: &str, at: &str, tokens: Tokens) -> MessageUsage {

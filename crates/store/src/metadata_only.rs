@@ -8,8 +8,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use teamkeep_model::Tool;
-use teamkeep_model::json;
+use teamkeep_model::{Tool, json};
 
 const MAX_CHARS: usize = 200;
 

@@ -402,7 +402,7 @@ mod client_process_tests {
             "a program's child is not the client's hook"
         );
         assert_eq!(found(&[(9, "sh", 1), (1, "init", 0)]), None);
-        assert_eq!(found(&[(9, "sh", 9)]), None, "and nobody goes round for ever");
+        assert_eq!(found(&[(9, "sh", 9)]), None, "a cycle ends the search");
         assert_eq!(found(&[]), None, "nothing is known where the system does not tell");
         assert_eq!(found(&[(9, "sh", 8), (8, "a) S (claude", 7)]), None);
     }

@@ -4,8 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_ship::rows::{Common, descriptions};
 use teamkeep_store::log::{Appending, SegmentName};
 

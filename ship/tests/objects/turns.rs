@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 use teamkeep::report::{TaskHistory, Turn};
 use teamkeep_model::TraceParent;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_ship::rows::{ClientCall, Common, Row, RunKey, TurnFacts, turns};
 
 use crate::support::{Machine, TRACES};

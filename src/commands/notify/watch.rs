@@ -12,10 +12,9 @@ use crate::timeline::{Fingerprint, is_client_gone};
 use teamkeep_config::Incidents;
 use teamkeep_model::event::SafeName;
 use teamkeep_store::archive::RunRecord;
-use teamkeep_system::diagnostics;
 use teamkeep_system::error::Result;
-use teamkeep_system::signals;
 use teamkeep_system::store_lock::StoreLock;
+use teamkeep_system::{diagnostics, signals};
 
 /// The interval for comparing sizes and times of the run's files.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);

@@ -14,13 +14,13 @@ use teamkeep_config::{Gate, Mode};
 use teamkeep_hook::attribution::{CallContext, SessionState};
 use teamkeep_hook::enforcement::access;
 use teamkeep_hook::response::Answer;
-use teamkeep_model::Tool;
 use teamkeep_model::event::{Recorded, SafeName};
 use teamkeep_model::payload::{self, KNOWN, Payload};
-use teamkeep_model::time;
+use teamkeep_model::{Tool, time};
 use teamkeep_policy::gates::{budget, completion_check};
-use teamkeep_policy::{Access, Case, Decision, Finding, Guard, Judged, Rules, Verdict, judge};
-use teamkeep_policy::{Findings, evaluate};
+use teamkeep_policy::{
+    Access, Case, Decision, Finding, Findings, Guard, Judged, Rules, Verdict, evaluate, judge,
+};
 use teamkeep_system::error::{Error, Result, unknown};
 use teamkeep_system::stdin;
 

@@ -8,8 +8,7 @@ use super::scene::Scene;
 use super::{IncidentKind, Severity};
 use crate::report::input::Spans;
 use crate::timeline::{AgentTurn, Entry, Kind};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::duration;
+use teamkeep_model::time::{Timestamp, duration};
 
 /// A shorter overlap, in milliseconds, can be the end of a turn and the begin of the next one, recorded in the wrong order.
 const MIN_OVERLAP: i64 = 1_000;

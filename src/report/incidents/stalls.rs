@@ -9,8 +9,7 @@ use crate::report::tasks::TaskHistory;
 use crate::report::work::{open_questions, waits_for_approval, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
 use teamkeep_model::payload::Kind as Event;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::duration;
+use teamkeep_model::time::{Timestamp, duration};
 use teamkeep_store::archive::RunRecord;
 
 /// A stall that lasted at least this many times the threshold is severe, even if nothing was lost.

@@ -11,8 +11,7 @@ use crate::report::turns::Turn;
 use crate::timeline::{Entry, Kind};
 use teamkeep_config::Gate;
 use teamkeep_model::payload::{Kind as Event, Message};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::duration;
+use teamkeep_model::time::{Timestamp, duration};
 use teamkeep_model::{TaskStatus, Tool};
 use teamkeep_policy::{Decision, stopped};
 

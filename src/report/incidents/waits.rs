@@ -9,8 +9,7 @@ use super::{IncidentKind, Severity};
 use crate::report::work::plan_waits;
 use crate::timeline::{Entry, LoadedEvent};
 use teamkeep_model::payload::Kind as Event;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::duration;
+use teamkeep_model::time::{Timestamp, duration};
 
 /// A request to the user or to the lead.
 struct Request<'a> {

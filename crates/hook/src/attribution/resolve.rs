@@ -8,15 +8,13 @@ use rustix::fs::FileType;
 use serde_json::Value;
 
 use super::{CallContext, head};
-use teamkeep_model::Tool;
 use teamkeep_model::compat::{has_named_ids, names_agents};
 use teamkeep_model::event::{Actor, ActorKind, LEAD, SafeName};
 use teamkeep_model::payload::{AgentId, Kind, Message, MessageKind};
-use teamkeep_model::team;
+use teamkeep_model::{Tool, team};
 use teamkeep_store::archive::{Archive, CaptureScope, Index, LastRun};
-use teamkeep_system::clock;
 use teamkeep_system::fs::{self, Named, Stamp};
-use teamkeep_system::process;
+use teamkeep_system::{clock, process};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResolvedTeam {

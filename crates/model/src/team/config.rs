@@ -4,10 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{text, whole};
-use crate::ProcessId;
-use crate::TaskStatus;
-use crate::compat;
-use crate::json;
+use crate::{ProcessId, TaskStatus, compat, json};
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TeamConfig {

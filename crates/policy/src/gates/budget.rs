@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::observe::{Sent, idle_teammate};
-use crate::spending::{Spending, Total};
+use crate::spending::{Spending, Total, thousands};
 use crate::{Case, Decision, Finding, Judged, MAX_LISTED, Reason, TeamState};
 use teamkeep_config::{Gate, Limit, LimitScope, Mode, Policy};
 use teamkeep_model::Tool;
@@ -257,7 +257,7 @@ impl<'a> LimitUse<'a> {
 
     fn spent(&self, total: &Total) -> String {
         if self.limit.tokens > 0 {
-            grouped(total.tokens.new_tokens())
+            thousands(total.tokens.new_tokens())
         } else {
             dollars(self.limit, total.usd)
         }
@@ -275,26 +275,13 @@ fn used(limit: &Limit, total: &Total) -> f64 {
 pub(super) fn amount(limit: &Limit) -> String {
     match limit.tokens {
         0 => dollars(limit, limit.usd as f64 / 1e6),
-        tokens => format!("{} tokens", grouped(tokens.into())),
+        tokens => format!("{} tokens", thousands(tokens)),
     }
 }
 
 /// A small limit needs more digits.
 fn dollars(limit: &Limit, usd: f64) -> String {
     if limit.usd < 1_000_000 { format!("${usd:.4}") } else { format!("${usd:.2}") }
-}
-
-/// With separators: `1,234,567`.
-fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut shown = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            shown.push(',');
-        }
-        shown.push(digit);
-    }
-    shown
 }
 
 impl Subject<'_> {
@@ -356,15 +343,5 @@ impl LimitUse<'_> {
         let key = (self.limit.per.name(), self.by.name(), amount(self.limit), period);
         let once = Some(format!("{key:?} {code}"));
         Finding { once, ..Finding::new(Gate::Budget, code, Decision::Warn, case.actor(), reason) }
-    }
-}
-
-#[cfg(test)]
-mod limit_use_tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_separators() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 }

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, after, approve, ask, before, lead, mate};
 use crate::{Ledger, MemberActivity};
-use teamkeep_model::event::MAX_ENTRIES;
-use teamkeep_model::event::{Actor, ActorKind};
+use teamkeep_model::event::{Actor, ActorKind, MAX_ENTRIES};
 
 fn bob(scene: &Scene) -> MemberActivity {
     scene.team.ledger.of("bob").clone()

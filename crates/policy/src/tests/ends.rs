@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::scene::decide;
-use super::scene::{Scene, after, approve, ask, before, lead, mate, payload};
+use super::scene::{Scene, after, approve, ask, before, decide, lead, mate, payload};
 use crate::{Change, Decision, Finding, Guard, Judged, Judgement, Sign, Verdict};
 use teamkeep_config::Mode;
 use teamkeep_model::event::{Actor, ActorKind};

@@ -2,8 +2,7 @@
 
 use serde_json::json;
 
-use super::scene::decide;
-use super::scene::{Scene, after, ask, idle, lead, mate};
+use super::scene::{Scene, after, ask, decide, idle, lead, mate};
 use crate::ledger::mark;
 use crate::{Decision, Guard};
 use teamkeep_config::Mode;

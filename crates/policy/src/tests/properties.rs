@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::scene::decide;
-use super::scene::{access, approve, ask, payload};
+use super::scene::{access, approve, ask, decide, payload};
 use crate::{Case, Decision, Guard, Judged, Judgement, Rules, TeamState, judge};
 use teamkeep_config::{Gate, Mode, Policy, Rule};
 use teamkeep_model::event::{Actor, ActorKind};

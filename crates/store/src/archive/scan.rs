@@ -6,9 +6,8 @@ use std::fs::Metadata;
 use std::io;
 use std::path::Path;
 
-use teamkeep_model::Note;
 use teamkeep_model::event::SafeName;
-use teamkeep_model::team;
+use teamkeep_model::{Note, team};
 use teamkeep_system::fs::{self, Named, Stamp};
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -16,8 +16,7 @@ use super::logs::{EventLog, LogOwner};
 use crate::chain::ChainPoint;
 use crate::packed::{packed, plain_size};
 use teamkeep_model::event::Id;
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::{self};
+use teamkeep_model::time::{self, Timestamp};
 use teamkeep_system::fs;
 
 /// The segment that is written to.

@@ -7,9 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::logs::EventLog;
-use super::seal::last_point;
-use super::seal::{Head, LOCK, head};
-use super::seal::{Mark, Sealed, seal, seal_single, sealed_size};
+use super::seal::{Head, LOCK, Mark, Sealed, head, last_point, seal, seal_single, sealed_size};
 use super::segments::{CURRENT, Segment, SegmentName, list};
 use crate::chain::{ChainHash, ChainPoint};
 use crate::packed;

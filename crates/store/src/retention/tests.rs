@@ -6,8 +6,7 @@ use crate::PATIENCE;
 use crate::archive::{RunRecord, SessionRecord, SessionRole};
 use crate::log::Appending;
 use teamkeep_model::event::SafeName;
-use teamkeep_model::time::DAY;
-use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{DAY, Timestamp};
 use teamkeep_system::paths::Paths;
 
 struct Store {

@@ -6,8 +6,7 @@ use crate::archive::{Imported, RunRecord};
 use crate::chain::{ChainHash, ChainPoint};
 use crate::log::{EventLog, Segment, SegmentName};
 use teamkeep_config::{Ship, StoreAddress};
-use teamkeep_model::time::Timestamp;
-use teamkeep_model::time::parse;
+use teamkeep_model::time::{Timestamp, parse};
 
 fn paths(dir: &Path) -> Paths {
     Paths { store: dir.to_owned(), config: PathBuf::new(), client: None, warning: None }

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use super::scene::{Scene, after, before, idle, lead, mate};
 use teamkeep_config::Mode;
-use teamkeep_model::event::MAX_ENTRIES;
-use teamkeep_model::event::{Actor, ActorKind};
+use teamkeep_model::event::{Actor, ActorKind, MAX_ENTRIES};
 use teamkeep_policy::Decision;
 
 /// A directory with a file of four lines. alice has a task in progress.

@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use super::scene::{Scene, after, before, idle, lead, mate};
 use teamkeep_config::Mode;
 use teamkeep_model::event::Actor;
-use teamkeep_policy::decide;
-use teamkeep_policy::{Access, Counting, Decision, Guard};
+use teamkeep_policy::{Access, Counting, Decision, Guard, decide};
 
 /// A repository on `main` with a remote, a branch `feature`, and a worktree `of-bob`.
 struct Repo {
