@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde::Serialize;
 
 use crate::status::{AgentState, Item, Observed};
-use crate::timeline::{
+use teamkeep_history::timeline::{
     Entry, EntryKind, Kind, MessageEvent, RunData, UnsentAnswer, state_after, unsent_answers,
 };
 use teamkeep_model::TaskStatus;

@@ -1,19 +1,16 @@
 //! The command line of teamkeep. A hook call runs in [`teamkeep_hook`]; everything else is here.
 //!
 //! ```text
-//!          ┌─▶ report, status ─┐
-//! store ─▶ timeline ────────────┼─▶ view ─▶ terminal, Markdown, HTML page; watch ─▶ terminal board
-//!    │     └─▶ restore ─────────┤
-//!    └─▶ backtest, verify, prune┘
+//!                       ┌─▶ status ─┐
+//! history: report, ─────┼───────────┼─▶ view ─▶ terminal, Markdown, HTML page; watch ─▶ terminal board
+//! timeline, search      └─▶ restore ┘
+//! store ─▶ backtest, verify, prune
 //! ```
 //!
 //! [`commands`] has one file a command: it parses arguments, calls a module and passes the result to [`view`].
-//! `former_names` replaces names of earlier versions in it.
-//! [`brief`] has the facts for an agent that has lost its context.
-//! [`search`] finds texts in everything that is recorded, and [`files`] the files that the agents changed.
-//! [`transcript`] reads Claude Code's transcripts. [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`bundle`] exports and imports
-//! runs; [`prune`] and [`verify`] maintain the store; [`notify`] sends incidents of running teams; [`settings`] edits Claude
-//! Code's settings, and [`doctor`] checks the installation. [`redact`] replaces secrets, [`demo`] replays an example, and
+//! `former_names` replaces names of earlier versions in it. [`brief`] has the facts for an agent that has lost its context.
+//! [`bundle`] exports and imports runs; [`prune`] and [`verify`] maintain the store; [`notify`] sends incidents of running teams;
+//! [`settings`] edits Claude Code's settings, and [`doctor`] checks the installation. [`demo`] replays an example, and
 //! [`context`] and [`ui`] are what every command gets: configuration, paths, terminal.
 
 mod backtest;
@@ -24,19 +21,13 @@ mod commands;
 pub mod context;
 pub mod demo;
 pub mod doctor;
-mod files;
 mod former_names;
 pub mod hook_program;
 mod notify;
 mod prune;
-pub mod redact;
-pub mod report;
 pub mod restore;
-mod search;
 pub mod settings;
 pub mod status;
-pub mod timeline;
-mod transcript;
 pub mod ui;
 pub mod verify;
 pub mod view;

@@ -7,8 +7,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use teamkeep::redact::Redactor;
 use teamkeep_config::Privacy;
+use teamkeep_redact::Redactor;
 
 const ROUNDS: usize = 7;
 

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use teamkeep::redact::Redactor;
-use teamkeep::report::Report;
+use teamkeep_history::report::Report;
 use teamkeep_model::TaskStatus;
+use teamkeep_redact::Redactor;
 use teamkeep_system::error::{Error, Result};
 
 /// The treatment of texts: prompts, messages, subjects, reasons, inputs and results of tools.

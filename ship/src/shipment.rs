@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use teamkeep::timeline::RunCatalog;
 use teamkeep::view::short_id;
+use teamkeep_history::timeline::RunCatalog;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log::{Segment, SegmentName};

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use teamkeep::report::{Report, ToolUser};
-use teamkeep::timeline::{LoadedEvent, RunData, merge, project};
 use teamkeep_config::Config;
+use teamkeep_history::report::{Report, ToolUser};
+use teamkeep_history::timeline::{LoadedEvent, RunData, merge, project};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::Result;
@@ -119,7 +119,7 @@ impl ShippedRun {
         items.iter().map(|item| Row { key: &self.key, item })
     }
 
-    fn agent<'a>(&'a self, agent: &'a teamkeep::report::Agent) -> AgentFacts<'a> {
+    fn agent<'a>(&'a self, agent: &'a teamkeep_history::report::Agent) -> AgentFacts<'a> {
         AgentFacts {
             agent,
             person: self.report.overview.members.iter().find(|person| person.name == agent.name),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use teamkeep::timeline::RunCatalog;
+use teamkeep_history::timeline::RunCatalog;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::shipping::{Destination, RunDelivery, ShippingState};
 use teamkeep_system::error::Result;

@@ -9,8 +9,8 @@ use tar::Header;
 use tempfile::{SpooledTempFile, spooled_tempfile};
 
 use super::{EVENTS, OBJECTS, RUN, SNAPSHOTS, TRANSCRIPTS, redact_entries as redact};
-use crate::redact::Redactor;
-use crate::timeline::RunCatalog;
+use teamkeep_history::timeline::RunCatalog;
+use teamkeep_redact::Redactor;
 use teamkeep_store::archive::{
     Archive, Imported, Interval, RunRecord, StoredTranscript, hash as content_hash,
 };

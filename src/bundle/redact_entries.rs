@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use crate::redact::Redactor;
 use teamkeep_model::event::{Actor, Event, Recorded};
+use teamkeep_redact::Redactor;
 use teamkeep_store::archive::{RunRecord, Snapshot, worktree_of};
 
 fn redact_text(redactor: &Redactor, text: &mut String) {

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::when::{RunTimes, When};
 use crate::context::Context;
-use crate::redact::Redactor;
 use crate::status::{Observed, Surroundings};
-use crate::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
 use crate::{bundle, view};
 use teamkeep_history::ReadErrors;
+use teamkeep_history::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
 use teamkeep_model::time::{self, Timestamp};
+use teamkeep_redact::Redactor;
 use teamkeep_store::access;
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_store::log::Logs;

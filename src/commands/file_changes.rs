@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf, absolute};
 
 use super::catalog;
 use crate::context::Context;
-use crate::files::{Attribution, FileChange};
-use crate::timeline::{RunCatalog, merge};
+use teamkeep_history::files::{Attribution, FileChange};
+use teamkeep_history::timeline::{RunCatalog, merge};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result, nearest};
 use teamkeep_system::fs;

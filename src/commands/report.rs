@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use super::catalog::{redactor, with_run};
 use super::output;
 use crate::context::Context;
-use crate::report::Report;
-use crate::timeline::{DetailLevel, merge};
 use crate::view;
+use teamkeep_history::report::Report;
+use teamkeep_history::timeline::{DetailLevel, merge};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
 

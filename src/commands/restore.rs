@@ -11,8 +11,8 @@ use crate::hook_program::shell_invocation;
 use crate::restore::{
     ExistingFiles, FilePlan, List, Options, Plan, Source, TaskRestore, UndoLog, WorktreePlan,
 };
-use crate::timeline::{DetailLevel, RunData, project};
 use crate::view;
+use teamkeep_history::timeline::{DetailLevel, RunData, project};
 use teamkeep_model::team::mailbox;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::archive::{Archive, RunRecord};

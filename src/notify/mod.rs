@@ -14,9 +14,9 @@ pub use outbox::{Batch, Outbox};
 
 use serde::{Deserialize, Serialize};
 
-use crate::redact::Redactor;
-use crate::report::{Incident, IncidentCost, IncidentKind, Severity};
+use teamkeep_history::report::{Incident, IncidentCost, IncidentKind, Severity};
 use teamkeep_model::time::Timestamp;
+use teamkeep_redact::Redactor;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
 
@@ -125,8 +125,8 @@ fn cut(text: &str, max_chars: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Step;
     use teamkeep_config::{INCIDENT_KINDS, Privacy};
+    use teamkeep_history::report::Step;
     use teamkeep_model::time;
 
     fn example() -> Notification {

@@ -8,8 +8,8 @@ use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use super::Destination;
-use crate::report::{Incident, Severity};
 use teamkeep_config::{LeastSeverity, Notify};
+use teamkeep_history::report::{Incident, Severity};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::Archive;
 use teamkeep_system::error::{Error, Result};
@@ -223,7 +223,7 @@ impl Delivery {
 mod tests {
     use super::*;
     use crate::notify::Notification;
-    use crate::report::IncidentKind;
+    use teamkeep_history::report::IncidentKind;
     use teamkeep_model::time;
 
     struct Scene {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use serde::Serialize;
 
-use crate::timeline::{RunCatalog, is_client_gone, open_index};
 use crate::verify::{Scope, Verifier};
 use teamkeep_config as config;
+use teamkeep_history::timeline::{RunCatalog, is_client_gone, open_index};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log::EventLog;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use crate::timeline::{LoadedEvent, RunData, held_until_shutdown, state};
+use teamkeep_history::timeline::{LoadedEvent, RunData, held_until_shutdown, state};
 use teamkeep_model::team::Task;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{TaskStatus, Tool};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::timeline::{RunData, project};
+use teamkeep_history::timeline::{RunData, project};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::{Archive, worktree_of};
 use teamkeep_system::error::{Error, Result};

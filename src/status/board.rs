@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Incident, IncidentKind};
-use crate::timeline::RunData;
+use teamkeep_history::report::{Incident, IncidentKind};
+use teamkeep_history::timeline::RunData;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::{Activity, MemberState, TaskState};
@@ -229,7 +229,7 @@ fn blockers(data: &RunData, at: Timestamp) -> HashMap<&str, Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::{IncidentCost, Severity};
+    use teamkeep_history::report::{IncidentCost, Severity};
 
     fn time(minutes: i64) -> Timestamp {
         Timestamp::from_millis(minutes * 60_000).unwrap()

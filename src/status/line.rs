@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::board::AgentState;
 use super::observed::Observed;
 use super::{is_alive, unread};
-use crate::timeline::RunData;
+use teamkeep_history::timeline::RunData;
 use teamkeep_hook::enforcement::{GateStateStore, Overrides, SnapshotReader};
 use teamkeep_model::event::LEAD;
 use teamkeep_model::time::Timestamp;

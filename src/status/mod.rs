@@ -17,8 +17,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::report::Incident;
-use crate::timeline::{Entry, OpenedRun, RunCatalog, RunData, UnsentAnswer, is_client_gone, unsent_answers};
+use teamkeep_history::report::Incident;
+use teamkeep_history::timeline::{
+    Entry, OpenedRun, RunCatalog, RunData, UnsentAnswer, is_client_gone, unsent_answers,
+};
 use teamkeep_hook::enforcement::Overrides;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::{Decision, TeamState};

@@ -1,9 +1,9 @@
 //! A run as it is known at a moment. `status` and `watch` show the same.
 
 use super::board::{AgentState, Board, Item, Member, items, lasts_at};
-use crate::report::{ActivityTimes, BurnRate, Incident, Report};
-use crate::timeline::{RunData, Timeline, UnreadCounts, merge, open_index, state_after};
 use teamkeep_config::{Config, Price};
+use teamkeep_history::report::{ActivityTimes, BurnRate, Incident, Report};
+use teamkeep_history::timeline::{RunData, Timeline, UnreadCounts, merge, open_index, state_after};
 use teamkeep_hook::enforcement::SnapshotReader;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::team::TeamPath;

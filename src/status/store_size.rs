@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::timeline::RunCatalog;
+use teamkeep_history::timeline::RunCatalog;
 use teamkeep_store::log::LogOwner;
 
 /// Time limit for counting the bytes of the store.

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
 use super::values::{count, decision, first_line, one_line, size, strip_tags, text_field, thousands};
-use crate::timeline::{
+use teamkeep_history::timeline::{
     DeliveredAnswer, Entry, EntryKind, MessageEntry, MessageEvent, TurnEntry, TurnEvent, UnsentAnswer,
     VerdictEntry,
 };

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 use super::document::{Document, Table};
 use super::line::{dim, plain};
 use super::values::{count, minute, one_line, since, thousands};
-use crate::files::{Change, FileChange, FileHistory, FoundBy, MadeCommit, PresentLine, TaskRef};
+use teamkeep_history::files::{Change, FileChange, FileHistory, FoundBy, MadeCommit, PresentLine, TaskRef};
 use teamkeep_model::time::{self, Timestamp};
 
 /// A tab of a file, which would be escaped.

@@ -2,7 +2,7 @@
 
 use super::document::{Document, Table};
 use super::values::{count, since, thousands};
-use crate::report::Incident;
+use teamkeep_history::report::Incident;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::spending::dollars;
 

@@ -3,8 +3,8 @@
 use super::describe::{ShownEntry, phrase};
 use super::timeline::{TimelineOptions, merge_idles};
 use super::values::{actor, elapsed, first_line};
-use crate::timeline::{Entry, Kind, RunData};
 use crate::ui;
+use teamkeep_history::timeline::{Entry, Kind, RunData};
 use teamkeep_policy::{Decision, LiveState};
 
 /// Maximum length in characters of a diagram that Mermaid draws without `maxTextSize`.

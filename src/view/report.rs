@@ -7,8 +7,10 @@ use super::document::{Block, Document, Graph, Table};
 use super::files::file_table;
 use super::incidents::incidents;
 use super::values::{actor, count, first_line, redaction_summary, since, strip_tags, thousands};
-use crate::report::{Change, MessageRow, Outcome, PRICES_AS_OF, Report, Role, TaskHistory, Topology};
-use crate::timeline::Kind;
+use teamkeep_history::report::{
+    Change, MessageRow, Outcome, PRICES_AS_OF, Report, Role, TaskHistory, Topology,
+};
+use teamkeep_history::timeline::Kind;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::json::serde_name;
 use teamkeep_model::team::Tokens;

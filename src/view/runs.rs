@@ -5,7 +5,7 @@ use anstyle::Style;
 use super::document::{Column, Document, Table};
 use super::line::{GREEN, RED, Span, YELLOW, bold, dim, plain, styled};
 use super::values::{cut_to, short_id, thousands};
-use crate::report::{Outcome, RunSummary};
+use teamkeep_history::report::{Outcome, RunSummary};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::spending::dollars;
 

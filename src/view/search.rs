@@ -3,7 +3,7 @@
 use super::document::Document;
 use super::line::{DIM, Line, YELLOW, bold, dim, plain, styled};
 use super::values::{actor, one_line};
-use crate::search::{Hit, Kind};
+use teamkeep_history::search::{Hit, Kind};
 use teamkeep_model::time;
 
 /// How much of a text is shown.

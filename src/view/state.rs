@@ -9,7 +9,7 @@ use super::line::{BLUE, GREEN, RED, Span, bold, dim, plain, styled};
 use super::values::{
     actor, blocked_by, count, first_line, moment_since, name_style, since, task_style, text_field,
 };
-use crate::timeline::{Diff, RunData, State, Things};
+use teamkeep_history::timeline::{Diff, RunData, State, Things};
 
 /// The members, tasks and messages of a run at a moment.
 pub fn state(data: &RunData, state: &State) -> Document {

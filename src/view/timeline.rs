@@ -9,7 +9,7 @@ use super::describe::{ShownEntry, phrase, phrase_with};
 use super::document::Document;
 use super::line::{DIM, Line, bold, dim, plain, styled};
 use super::values::{actor, count, elapsed, end_label, events_missing, name_style};
-use crate::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
+use teamkeep_history::timeline::{Entry, EntryKind, Kind, RunData, Summary, Timeline, TurnEvent};
 use teamkeep_model::event::LEAD;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::Decision;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
-use crate::timeline::Summary;
+use teamkeep_history::timeline::Summary;
 use teamkeep_model::event::LEAD;
 use teamkeep_model::json;
 use teamkeep_model::time::{self, Timestamp};

@@ -2,7 +2,7 @@
 
 use super::recording::{Alert, Moment, Recording};
 use crate::status::{Item, Member};
-use crate::timeline::Entry;
+use teamkeep_history::timeline::Entry;
 use teamkeep_model::TaskStatus;
 
 /// The panels in the order of [`Panel::ALL`].

@@ -1,10 +1,10 @@
 //! The data of a run that do not depend on the time that is shown, and the state of the run at a time.
 
 use super::player::Playback;
-use crate::report::{BurnRate, Incident, Severity};
 use crate::status::{Board, Member, Observed};
-use crate::timeline::{Entry, RunData};
 use crate::view::TimelineOptions;
+use teamkeep_history::report::{BurnRate, Incident, Severity};
+use teamkeep_history::timeline::{Entry, RunData};
 use teamkeep_model::time::Timestamp;
 
 /// The data of a run.

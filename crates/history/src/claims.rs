@@ -34,7 +34,7 @@ impl<'a> Claims<'a> {
     }
 
     /// The runs that a session took part in.
-    pub fn runs_of(&self, session: &str) -> &[&'a RunRecord] {
+    pub(crate) fn runs_of(&self, session: &str) -> &[&'a RunRecord] {
         self.runs_of.get(session).map(Vec::as_slice).unwrap_or_default()
     }
 }

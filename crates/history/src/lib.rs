@@ -1,12 +1,26 @@
-//! Reads a store back: the lines of several logs in order, new lines as they come, and work by several threads. No hook call needs
-//! it.
+//! What happened, from what was recorded. No hook call needs it.
+//!
+//! ```text
+//! store ─▶ reader, claims ─▶ timeline ─▶ files ─▶ report with its incidents
+//!                            ▲    └─────▶ search
+//!                       transcript
+//! ```
+//!
+//! [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`transcript`] reads Claude Code's
+//! transcripts, [`files`] finds the files that the agents changed, [`report`] sums a run up, and [`search`] finds texts in everything that is
+//! recorded. `reader` has the lines of several logs in order, `claims` which run a line belongs to, and [`Follower`] new lines as they come.
 
 #![warn(unreachable_pub)]
 
 mod claims;
+pub mod files;
 mod follow;
 pub mod parallel;
 mod reader;
+pub mod report;
+pub mod search;
+pub mod timeline;
+pub mod transcript;
 
 pub use claims::Claims;
 pub use follow::{Follower, last};

@@ -50,7 +50,7 @@ pub fn for_each<I: Sync, S: Default, T: Send, E: From<io::Error>>(
 
 /// Results in the order of their items.
 #[derive(Debug)]
-pub struct InOrder<T> {
+pub(crate) struct InOrder<T> {
     early: BTreeMap<usize, T>,
     /// The place of the next one.
     pub due: usize,
@@ -63,19 +63,19 @@ impl<T> Default for InOrder<T> {
 }
 
 impl<T> InOrder<T> {
-    pub fn insert(&mut self, place: usize, result: T) {
+    pub(crate) fn insert(&mut self, place: usize, result: T) {
         self.early.insert(place, result);
     }
 
     /// The next result, if it is ready.
-    pub fn take_due(&mut self) -> Option<T> {
+    pub(crate) fn take_due(&mut self) -> Option<T> {
         let result = self.early.remove(&self.due)?;
         self.due += 1;
         Some(result)
     }
 
     /// The results behind one that is missing.
-    pub fn into_rest(self) -> impl Iterator<Item = T> {
+    pub(crate) fn into_rest(self) -> impl Iterator<Item = T> {
         self.early.into_values()
     }
 }

@@ -1,6 +1,6 @@
 //! The table `runs`, and what all tables about runs have in common.
 
-use teamkeep::report::Report;
+use teamkeep_history::report::Report;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::spending::AS_OF;
 
@@ -80,7 +80,7 @@ impl<'a> RunRow<'a> {
     }
 
     fn outcome(&self) -> &'static str {
-        use teamkeep::report::Outcome;
+        use teamkeep_history::report::Outcome;
         match self.report().verdict.kind {
             Outcome::Completed => "completed",
             Outcome::OpenWork => "open-work",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use teamkeep::report::{TaskHistory, Turn};
+use teamkeep_history::report::{TaskHistory, Turn};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{TaskStatus, TraceParent};
 

@@ -1,7 +1,7 @@
 //! The tables about the parts of a run: agents, tasks, messages, tools, verdicts, incidents, usage of models.
 
-use teamkeep::report;
-use teamkeep::timeline::Entry;
+use teamkeep_history::report;
+use teamkeep_history::timeline::Entry;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::Decision;
 

@@ -1,7 +1,7 @@
 //! The values that must arrive, from the reports and the logs of all machines.
 
 use serde_json::{Value, json};
-use teamkeep::report::{Report, Turn};
+use teamkeep_history::report::{Report, Turn};
 use teamkeep_model::time::Timestamp;
 
 use super::support::Machine;

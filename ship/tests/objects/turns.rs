@@ -1,7 +1,7 @@
 //! The table `turns`.
 
 use serde_json::{Value, json};
-use teamkeep::report::{TaskHistory, Turn};
+use teamkeep_history::report::{TaskHistory, Turn};
 use teamkeep_model::TraceParent;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_ship::rows::{ClientCall, Common, Row, RunKey, TurnFacts, turns};

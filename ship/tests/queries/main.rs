@@ -16,7 +16,7 @@ use std::process::Command;
 use engines::{Engine, S3, engine};
 use serde_json::{Map, Value};
 use support::{Machine, TRACES};
-use teamkeep::report::{Incident, IncidentKind};
+use teamkeep_history::report::{Incident, IncidentKind};
 
 /// Runs the queries: engine, then query, then rows.
 fn run(python: &Path, machine: &Machine) -> Map<String, Value> {

@@ -9,10 +9,10 @@ use std::process::{Command, Output};
 
 use flate2::read::GzDecoder;
 use serde_json::Value;
-use teamkeep::report::Report;
-use teamkeep::timeline::{RunCatalog, merge};
 use teamkeep::verify::LogHead;
 use teamkeep_config::Config;
+use teamkeep_history::report::Report;
+use teamkeep_history::timeline::{RunCatalog, merge};
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::{EventLog, Logs};
 use teamkeep_system::paths::Paths;

@@ -8,9 +8,11 @@ use super::{Args, Format};
 use crate::commands::catalog::{self, catalog};
 use crate::commands::output::json_line;
 use crate::context::Context;
-use crate::timeline::{Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, Timeline, merge};
 use crate::ui;
 use crate::view::{self, EntryLines};
+use teamkeep_history::timeline::{
+    Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, Timeline, merge,
+};
 use teamkeep_system::error::{Error, Result};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);

@@ -16,9 +16,9 @@ use teamkeep_system::error::{self, Error, Result};
 use super::Args;
 use crate::commands::catalog::{self, catalog, parse_time};
 use crate::context::Context;
-use crate::timeline::{RunCatalog, merge, not_completed};
 use crate::ui::{self, Ui};
 use crate::view::LogView;
+use teamkeep_history::timeline::{RunCatalog, merge, not_completed};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const BEFORE: usize = 10;

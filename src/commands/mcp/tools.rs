@@ -6,8 +6,8 @@ use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::Value;
 
 use super::parameter::{Parameter, Place, Type, schema};
-use crate::search;
-use crate::timeline::Kind;
+use teamkeep_history::search;
+use teamkeep_history::timeline::Kind;
 use teamkeep_system::error::{Error, Result};
 
 /// The command of a call.

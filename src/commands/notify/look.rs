@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::commands::catalog::catalog;
 use crate::context::Context;
-use crate::report::{Incident, Report};
-use crate::timeline::merge;
+use teamkeep_history::report::{Incident, Report};
+use teamkeep_history::timeline::merge;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::process::{Outcome, Run, shell_code};
 

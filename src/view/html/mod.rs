@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::report::Report;
+use teamkeep_history::report::Report;
 use teamkeep_model::time;
 
 /// The template, with places in double braces.

@@ -47,6 +47,9 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
             past => format!(", {past} of them past"),
         };
         let text = format!("  +{hidden} more incidents{past}: press !");
-        canvas.row(window.end - window.start, &[styled(severity(crate::report::Severity::Medium), text)]);
+        canvas.row(
+            window.end - window.start,
+            &[styled(severity(teamkeep_history::report::Severity::Medium), text)],
+        );
     }
 }

@@ -3,11 +3,11 @@
 use super::Scene;
 use super::canvas::{Canvas, width};
 use super::panel::{counted, severity, short};
-use crate::report::{Outcome, Severity, Verdict};
 use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, elapsed, one_line, plain, styled, thousands};
 use crate::watch::lists::Panel;
 use crate::watch::player::Playback;
 use crate::watch::state::Mode;
+use teamkeep_history::report::{Outcome, Severity, Verdict};
 use teamkeep_model::time;
 use teamkeep_policy::spending::dollars;
 

@@ -4,9 +4,9 @@ use super::Scene;
 use super::canvas::Canvas;
 use super::layout::Need;
 use super::panel::{PLAIN, Window, title};
-use crate::timeline::{Entry, MessageEvent};
 use crate::view::{RED, Span, YELLOW, bold, count, dim, first_line, name_style, plain, styled};
 use crate::watch::lists::Panel;
+use teamkeep_history::timeline::{Entry, MessageEvent};
 use teamkeep_model::time;
 
 /// Title and two messages.

@@ -3,9 +3,9 @@
 use anstyle::Style;
 
 use super::canvas::Canvas;
-use crate::report::Severity;
 use crate::status::{AgentState, Member, count_states};
 use crate::view::{DIM, GREEN, RED, Span, YELLOW, age, bold, dim, styled};
+use teamkeep_history::report::Severity;
 use teamkeep_model::time::Timestamp;
 
 pub const BOLD: Style = Style::new().bold();

@@ -2,12 +2,12 @@
 
 use super::page::Page;
 use super::panel::{self, BOLD, PLAIN, short};
-use crate::report::Incident;
 use crate::status::Item;
-use crate::timeline::{Entry, Filter};
 use crate::view::{DIM, FOR_APPROVAL, YELLOW, incident_cost, moment_since, phrase, size, thousands};
 use crate::watch::recording::{Moment, Recording};
 use crate::watch::state::Subject;
+use teamkeep_history::report::Incident;
+use teamkeep_history::timeline::{Entry, Filter};
 use teamkeep_model::time;
 use teamkeep_policy::spending::dollars;
 
@@ -167,7 +167,7 @@ fn message(recording: &Recording, entry: &Entry, page: &mut Page) {
         page.line(&message.word);
     }
     if let Some(refusal) = &message.refusal {
-        page.row(panel::severity(crate::report::Severity::High), format!("not sent: {refusal}"));
+        page.row(panel::severity(teamkeep_history::report::Severity::High), format!("not sent: {refusal}"));
     }
     if !message.heard_by.is_empty() {
         page.row(DIM, format!("read by {}", message.heard_by.join(", ")));

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
-use teamkeep::timeline::Kind;
+use teamkeep_history::timeline::Kind;
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::Sandbox;

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::sandbox::below;
 
 /// The crates of the workspace, with their directories.
-const CRATES: [(&str, &str); 9] = [
+const CRATES: [(&str, &str); 10] = [
     ("teamkeep", ""),
     ("teamkeep-model", "crates/model"),
     ("teamkeep-system", "crates/system"),
@@ -15,6 +15,7 @@ const CRATES: [(&str, &str); 9] = [
     ("teamkeep-store", "crates/store"),
     ("teamkeep-policy", "crates/policy"),
     ("teamkeep-hook", "crates/hook"),
+    ("teamkeep-redact", "crates/redact"),
     ("teamkeep-history", "crates/history"),
     ("teamkeep-ship", "ship"),
 ];

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use teamkeep::timeline::Kind;
 use teamkeep_config::Config;
 use teamkeep_config::keys::KEYS;
+use teamkeep_history::timeline::Kind;
 use teamkeep_store::archive::EndedBy;
 
 use crate::history::traces::{V328, play_again};
@@ -54,7 +54,7 @@ fn the_json_page_names_every_key_and_every_code_of_the_report() {
     for key in found {
         assert!(page.contains(&format!("`{key}`")), "docs/reference/json.md does not name {key}");
     }
-    for code in teamkeep::report::Code::ALL {
+    for code in teamkeep_history::report::Code::ALL {
         let code = serde_json::to_value(code).unwrap();
         let row = format!("| `{}` | ", code.as_str().unwrap());
         assert!(page.contains(&row), "docs/reference/json.md has no row {row}");
@@ -66,7 +66,8 @@ fn the_page_about_incidents_has_a_row_for_each_kind_in_the_order_of_the_kinds() 
     let page = page("docs/reference/incidents.md");
     let rows: Vec<&str> =
         page.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect();
-    let kinds: Vec<String> = teamkeep::report::IncidentKind::ALL.iter().map(|kind| kind.name()).collect();
+    let kinds: Vec<String> =
+        teamkeep_history::report::IncidentKind::ALL.iter().map(|kind| kind.name()).collect();
     assert_eq!(rows, kinds);
 }
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use teamkeep::timeline::{Kind, RunCatalog, merge};
 use teamkeep_config::Config;
+use teamkeep_history::timeline::{Kind, RunCatalog, merge};
 use teamkeep_hook::{BackgroundMode, CalledBy, Recorder};
 use teamkeep_model::payload::Input;
 use teamkeep_system::env::Env;

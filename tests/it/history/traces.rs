@@ -5,7 +5,7 @@ use std::process::Child;
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
-use teamkeep::timeline::state;
+use teamkeep_history::timeline::state;
 
 use crate::support::reenact::{Files, Trace, local};
 use crate::support::sandbox::Sandbox;

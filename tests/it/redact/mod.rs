@@ -8,8 +8,8 @@ mod properties;
 
 use std::fmt::Write;
 
-use teamkeep::redact::Redactor;
 use teamkeep_config::Privacy;
+use teamkeep_redact::Redactor;
 
 const SECRETS: &str = include_str!("secrets.txt");
 const SECRETS_UNSEEN: &str = include_str!("secrets-unseen.txt");

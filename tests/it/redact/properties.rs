@@ -6,8 +6,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
-use teamkeep::redact::Redactor;
 use teamkeep_config::Privacy;
+use teamkeep_redact::Redactor;
 
 const PARTS: &[&str] = &[
     "password",

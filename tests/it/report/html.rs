@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use teamkeep::report::Report;
 use teamkeep::view::page;
+use teamkeep_history::report::Report;
 use tempfile::TempDir;
 
 use crate::history::traces::{ALL, play_again};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
-use teamkeep::timeline::state;
+use teamkeep_history::timeline::state;
 use teamkeep_model::time;
 
 use crate::history::traces::{ALL, play};

@@ -2,10 +2,10 @@
 
 use anstream::adapter::strip_str;
 use serde_json::json;
-use teamkeep::report::RunSummary;
-use teamkeep::timeline::merge;
 use teamkeep::view::{self, LogView};
 use teamkeep_config::Config;
+use teamkeep_history::report::RunSummary;
+use teamkeep_history::timeline::merge;
 use teamkeep_model::time;
 use unicode_width::UnicodeWidthStr;
 

@@ -1,8 +1,8 @@
 //! What the report and its page print: one duration, one number of messages, the state after the end, plain words.
 
 use serde_json::{Value, json};
-use teamkeep::report::Report;
 use teamkeep::view::report;
+use teamkeep_history::report::Report;
 
 use super::html::{at, column, empty, letter, show, task};
 use crate::history::traces::{V177, V328, play};

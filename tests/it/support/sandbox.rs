@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::Value;
-use teamkeep::timeline::RunCatalog;
+use teamkeep_history::timeline::RunCatalog;
 use teamkeep_model::time;
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::{EventLog, Logs, Segment};

@@ -1,0 +1,214 @@
+//! Joins the changes of files with their agents and tasks, and sums them by file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::timeline::{RunData, Timeline, ToolUse, state_after};
+use crate::transcript::{Commit, LineChange};
+use teamkeep_model::time::Timestamp;
+use teamkeep_system::fs;
+
+/// The changes and commits of a run, in order of time.
+#[derive(Debug, Default, Serialize)]
+pub struct Attribution {
+    pub changes: Vec<Change>,
+    pub commits: Vec<MadeCommit>,
+}
+
+/// The change of a file by one tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    pub at: Timestamp,
+    pub agent: String,
+    /// The tasks that the agent had in progress.
+    pub tasks: Vec<TaskRef>,
+    pub path: PathBuf,
+    pub tool: String,
+    pub tool_use_id: String,
+    pub model: Option<String>,
+    /// Number of added lines.
+    pub added: usize,
+    pub removed: usize,
+    #[serde(skip)]
+    pub lines: Arc<[LineChange]>,
+}
+
+/// A change of a file, and its run.
+#[derive(Debug, Serialize)]
+pub struct FileChange {
+    pub run: String,
+    pub team: Option<String>,
+    #[serde(flatten)]
+    pub change: Change,
+}
+
+impl FileChange {
+    /// The name of the run for people.
+    pub fn run_name(&self) -> &str {
+        self.team.as_deref().unwrap_or(&self.run)
+    }
+}
+
+/// A commit that git printed when an agent made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MadeCommit {
+    pub at: Timestamp,
+    pub agent: String,
+    pub tasks: Vec<TaskRef>,
+    /// Its abbreviated hash.
+    pub id: String,
+    pub branch: String,
+    pub subject: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TaskRef {
+    pub id: String,
+    pub subject: Option<String>,
+}
+
+impl Attribution {
+    pub fn of(data: &RunData, timeline: &Timeline) -> Attribution {
+        let team = state_after(&timeline.entries);
+        let models = Models::of(data);
+        let mut found = Attribution::default();
+        for (id, used) in &data.transcripts.uses {
+            let Some(changes) = &used.changes else { continue };
+            let at = timeline.when.to_local_or_end(changes.at.or(used.at));
+            let held = team.held_at(&used.transcript.by, at);
+            let tasks =
+                held.map(|(id, task, _)| TaskRef { id: id.to_owned(), subject: task.subject.clone() });
+            let tasks: Vec<TaskRef> = tasks.collect();
+            found.changes.extend(changes.edits.iter().map(|edit| Change {
+                at,
+                agent: used.transcript.by.clone(),
+                tasks: tasks.clone(),
+                path: fs::plain(&edit.path),
+                tool: used.tool.clone(),
+                tool_use_id: id.clone(),
+                model: models.of_call(used),
+                added: edit.lines.iter().filter(|line| matches!(line, LineChange::Added { .. })).count(),
+                removed: edit.lines.iter().filter(|line| matches!(line, LineChange::Removed { .. })).count(),
+                lines: edit.lines.clone(),
+            }));
+            found.commits.extend(changes.commits.iter().map(|Commit { id, branch, subject }| MadeCommit {
+                at,
+                agent: used.transcript.by.clone(),
+                tasks: tasks.clone(),
+                id: id.clone(),
+                branch: branch.clone(),
+                subject: subject.clone(),
+            }));
+        }
+        found.changes.sort_by(|a, b| (a.at, &a.path).cmp(&(b.at, &b.path)));
+        found.commits.sort_by_key(|commit| commit.at);
+        found
+    }
+
+    /// Keeps the changes of files that several agents changed.
+    pub fn retain_shared(&mut self) {
+        let mut agents: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+        for change in &self.changes {
+            agents.entry(change.path.clone()).or_default().insert(change.agent.clone());
+        }
+        self.changes.retain(|change| agents[&change.path].len() > 1);
+    }
+
+    /// Keeps the changes and commits of one agent.
+    pub fn retain_agent(&mut self, agent: &str) {
+        self.changes.retain(|change| change.agent == agent);
+        self.commits.retain(|commit| commit.agent == agent);
+    }
+}
+
+impl Change {
+    /// The texts of the lines that it added.
+    pub(crate) fn added_lines(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().filter_map(|line| match line {
+            LineChange::Added { text, .. } => Some(text.as_str()),
+            _ => None,
+        })
+    }
+}
+
+/// The models of each transcript's messages, in order of time.
+struct Models<'a>(BTreeMap<&'a str, Vec<(Option<Timestamp>, &'a str)>>);
+
+impl<'a> Models<'a> {
+    fn of(data: &'a RunData) -> Models<'a> {
+        let mut models: BTreeMap<&str, Vec<(Option<Timestamp>, &str)>> = BTreeMap::new();
+        for cost in data.transcripts.costs.values() {
+            let model = (cost.message.at, cost.message.model.as_str());
+            models.entry(&cost.transcript.agent).or_default().push(model);
+        }
+        models.values_mut().for_each(|models| models.sort_unstable());
+        Models(models)
+    }
+
+    /// The model of the message with this call.
+    fn of_call(&self, used: &ToolUse) -> Option<String> {
+        let models = self.0.get(used.transcript.agent.as_str())?;
+        let before = models.partition_point(|(at, _)| *at <= used.at);
+        before.checked_sub(1).map(|last| models[last].1.to_owned())
+    }
+}
+
+/// A file, with the agents that changed it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileHistory {
+    /// Relative to the run's directory if it is below it.
+    pub path: String,
+    /// In the order of their first change.
+    pub agents: Vec<FileUser>,
+}
+
+/// The changes of a file by one agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileUser {
+    pub agent: String,
+    pub changes: usize,
+    /// Number of added lines.
+    pub added: usize,
+    pub removed: usize,
+    pub first: Timestamp,
+    pub last: Timestamp,
+}
+
+impl FileHistory {
+    /// Whether several agents changed it.
+    pub fn is_shared(&self) -> bool {
+        self.agents.len() > 1
+    }
+}
+
+/// The changed files of a run in this directory, by path. `changes` are in order of time.
+pub fn file_histories(changes: &[Change], directory: Option<&Path>) -> Vec<FileHistory> {
+    let mut files: BTreeMap<&Path, Vec<FileUser>> = BTreeMap::new();
+    for change in changes {
+        let agents = files.entry(&change.path).or_default();
+        let place = agents.iter().position(|user| user.agent == change.agent).unwrap_or(agents.len());
+        if place == agents.len() {
+            agents.push(FileUser {
+                agent: change.agent.clone(),
+                changes: 0,
+                added: 0,
+                removed: 0,
+                first: change.at,
+                last: change.at,
+            });
+        }
+        let user = &mut agents[place];
+        user.changes += 1;
+        user.added += change.added;
+        user.removed += change.removed;
+        user.last = change.at;
+    }
+    let shown = |path: &Path| {
+        let below = directory.and_then(|directory| path.strip_prefix(directory).ok());
+        below.unwrap_or(path).display().to_string()
+    };
+    files.into_iter().map(|(path, agents)| FileHistory { path: shown(path), agents }).collect()
+}

@@ -1,0 +1,118 @@
+//! The messages of a run, each once, and how many each agent sent to whom.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::input::ReportInput;
+use crate::timeline::Entry;
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::metadata_only;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageStats {
+    pub messages: Vec<MessageRow>,
+    pub by_sender: Vec<Sender>,
+    pub by_pair: Vec<Pair>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MessageRow {
+    pub at: Timestamp,
+    pub from: String,
+    pub to: String,
+    pub kind: String,
+    pub chars: usize,
+    pub summary: Option<String>,
+    pub text: String,
+    /// The answer that an idle notice delivers: the final text of the agent's turn.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub answer: Option<String>,
+    pub automatic: bool,
+    /// Whether the recipient read it; `None` without a transcript of the recipient.
+    pub delivered: Option<bool>,
+    pub refused: Option<String>,
+    /// Whether a gate or rule of teamkeep blocked it; Claude Code or another hook rejected other unsent messages.
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    pub blocked: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sender {
+    pub from: String,
+    pub messages: usize,
+    pub chars: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    pub from: String,
+    pub to: String,
+    pub messages: usize,
+    pub chars: usize,
+}
+
+pub(super) fn mail(case: &ReportInput<'_>) -> MessageStats {
+    let messages: Vec<MessageRow> = case.entries.iter().filter_map(|entry| message(case, entry)).collect();
+    let mut senders: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut pairs: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
+    for message in messages.iter().filter(|message| !message.automatic && message.refused.is_none()) {
+        let sums = [
+            senders.entry(&message.from).or_default(),
+            pairs.entry((&message.from, &message.to)).or_default(),
+        ];
+        for (messages, chars) in sums {
+            *messages += 1;
+            *chars += message.chars;
+        }
+    }
+    let mut by_sender: Vec<Sender> = (senders.into_iter())
+        .map(|(from, (messages, chars))| Sender { from: from.to_owned(), messages, chars })
+        .collect();
+    let mut by_pair: Vec<Pair> = (pairs.into_iter())
+        .map(|((from, to), (messages, chars))| Pair {
+            from: from.to_owned(),
+            to: to.to_owned(),
+            messages,
+            chars,
+        })
+        .collect();
+    by_sender.sort_by_key(|sender| std::cmp::Reverse(sender.messages));
+    by_pair.sort_by_key(|pair| std::cmp::Reverse(pair.messages));
+    MessageStats { messages, by_sender, by_pair }
+}
+
+fn message(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
+    let message = entry.message()?;
+    let to = message.to.clone().unwrap_or_else(|| "unknown".to_owned());
+    let text = message.text.clone();
+    let delivered = match to.as_str() {
+        _ if message.refusal.is_some() => Some(false),
+        "*" => case.teammates().any(|name| case.has_transcript(name)).then_some(!message.heard_by.is_empty()),
+        to => case.has_transcript(bare(to)).then(|| message.heard_by.iter().any(|name| name == bare(to))),
+    };
+    // In a running team a message can still be read.
+    let over = case.is_over() || message.refusal.is_some();
+    let delivered = delivered.filter(|delivered| *delivered || over);
+    // The missing events may have had the members and the deliveries.
+    let missing = case.data.missing_until.as_ref().is_some_and(|until| entry.at <= *until);
+    let delivered = delivered.filter(|delivered| *delivered || message.refusal.is_some() || !missing);
+    Some(MessageRow {
+        at: entry.at,
+        from: entry.actor.clone(),
+        kind: message.word.clone(),
+        chars: metadata_only::byte_len(&text).unwrap_or_else(|| text.chars().count()),
+        summary: message.summary.clone(),
+        answer: message.answer.as_ref().map(|answer| answer.text.clone()),
+        automatic: message.automatic,
+        refused: message.refusal.clone(),
+        blocked: message.judged.is_some(),
+        to,
+        text,
+        delivered,
+    })
+}
+
+pub(super) fn bare(name: &str) -> &str {
+    name.split('@').next().unwrap_or(name)
+}

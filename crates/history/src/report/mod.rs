@@ -1,0 +1,115 @@
+//! The report of a run: who did what and when, at what cost, and what went wrong. Pure: from a run's recorded data to
+//! a [`Report`], which `report --format json` prints. Unknown values are `None`.
+
+mod activity;
+mod agents;
+mod incidents;
+mod input;
+mod messages;
+mod observations;
+mod overview;
+mod spending;
+mod summary;
+mod tasks;
+mod tools;
+mod turns;
+mod verdict;
+mod work;
+
+pub use activity::ActivityTimes;
+pub use agents::{Agent, Instance, Role};
+pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, restore_command};
+pub use messages::{MessageRow, MessageStats, Pair, Sender};
+pub use observations::{Code, Observation};
+pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
+pub use spending::{BurnRate, ModelUsage, RestUsage, TaskUsage, TokenUsage};
+pub use summary::RunSummary;
+pub use tasks::{Change, TaskHistory};
+pub use teamkeep_policy::spending::AS_OF as PRICES_AS_OF;
+pub use tools::{ToolUser, Tools};
+pub use turns::Turn;
+pub use verdict::{Outcome, Verdict};
+pub use work::{TimePerAgent, Work};
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::{Attribution, FileHistory, file_histories};
+use crate::timeline::{RunData, Timeline, project};
+use incidents::Scene;
+use input::ReportInput;
+use spending::Spending;
+use teamkeep_config::Config;
+use teamkeep_model::time::Timestamp;
+use teamkeep_redact::Redactor;
+
+/// The content of `teamkeep report`. The format is documented in `docs/reference/json.md`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    pub v: u8,
+    #[serde(default)]
+    pub verdict: Verdict,
+    pub overview: Overview,
+    pub phases: Vec<Phase>,
+    pub agents: Vec<Agent>,
+    pub turns: Vec<Turn>,
+    pub mail: MessageStats,
+    pub tasks: Vec<TaskHistory>,
+    pub tools: Tools,
+    pub work: Work,
+    pub spending: TokenUsage,
+    #[serde(default)]
+    pub incidents: Vec<Incident>,
+    /// The files that the agents changed.
+    #[serde(default)]
+    pub files: Vec<FileHistory>,
+    pub observations: Vec<Observation>,
+    /// Number of redacted texts by pattern; `None` without redaction.
+    pub redacted: Option<BTreeMap<String, u64>>,
+}
+
+impl Report {
+    /// Builds the report with the user's prices and thresholds. A running team is judged as of `now`.
+    pub fn of(data: &RunData, timeline: &Timeline, config: &Config, now: Timestamp) -> Report {
+        let case = ReportInput::new(data, timeline);
+        let turns = turns::turns(&case);
+        let mail = messages::mail(&case);
+        let tasks = tasks::histories(&case);
+        let spending = Spending::of(&case, &config.report.price);
+        let scene = Scene::new(&case, (&mail, &tasks, &turns), (&spending, &config.incidents), now);
+        let incidents = incidents::incidents(&scene);
+        let mut report = Report {
+            v: 1,
+            verdict: Verdict::default(),
+            overview: overview::overview(&case, (&mail, &tasks, &turns), case.until(now)),
+            phases: overview::phases(&case),
+            agents: agents::agents(&case, &turns),
+            observations: observations::observations(&case, &mail, &tasks, &incidents),
+            work: work::work(&case, &turns, &tasks, &mail, &incidents),
+            tools: tools::tools(&case),
+            spending: spending.usage(&case, &tasks),
+            incidents,
+            files: file_histories(
+                &Attribution::of(data, timeline).changes,
+                project(data).as_deref().map(Path::new),
+            ),
+            turns,
+            mail,
+            tasks,
+            redacted: None,
+        };
+        report.verdict = verdict::verdict(&case, &report);
+        report
+    }
+
+    pub fn redacted(&self, redactor: &Redactor) -> serde_json::Result<Report> {
+        let text = serde_json::to_string(self)?;
+        let mut report: Report = serde_json::from_str(&redactor.json(&text))?;
+        for (row, own) in report.mail.messages.iter_mut().zip(&self.mail.messages) {
+            row.blocked = own.blocked;
+        }
+        Ok(Report { redacted: Some(redactor.counts()), ..report })
+    }
+}

@@ -1,0 +1,171 @@
+//! The turns of agents.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::input::ReportInput;
+use crate::timeline::{AgentSign, DeliveredMessage, Kind};
+use teamkeep_model::event::AgentRef;
+use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::team::Notice;
+use teamkeep_model::time::Timestamp;
+use teamkeep_policy::Sign;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    pub agent: String,
+    pub instance: Option<String>,
+    pub from: Option<Timestamp>,
+    pub to: Option<Timestamp>,
+    pub for_idlers: bool,
+    /// How it ended, unless the agent ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ending {
+    Failed,
+    Interrupted,
+}
+
+/// A part of a turn. Those of one moment are in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Step<'a> {
+    /// This instance of the agent started the turn.
+    Started(Option<&'a str>),
+    /// The agent read a notice that another one is idle, without an answer.
+    ReadIdleNotice,
+    Acted,
+    Ended(Option<Ending>, Option<&'a str>),
+    /// The agent left.
+    Left,
+}
+
+/// The turns of all agents, by start. A turn whose start no hook reports (the lead's, when a message triggers it)
+/// starts with the first sign after the previous turn.
+pub(super) fn turns(case: &ReportInput<'_>) -> Vec<Turn> {
+    let steps = steps(case).into_iter();
+    let mut turns: Vec<Turn> = steps.flat_map(|(agent, steps)| of_one(agent.name, &steps)).collect();
+    turns.sort_by_key(|turn| turn.from.or(turn.to));
+    turns
+}
+
+type TimedStep<'a> = (Timestamp, Step<'a>);
+
+fn steps<'a>(case: &ReportInput<'a>) -> BTreeMap<AgentRef<'a>, Vec<TimedStep<'a>>> {
+    let mut steps: BTreeMap<AgentRef<'_>, Vec<TimedStep<'_>>> = BTreeMap::new();
+    let mut departures = Vec::new();
+    for entry in case.entries {
+        let instance = entry.agent().map(String::as_str);
+        for AgentSign { agent, sign, .. } in entry.signs() {
+            let step = match sign {
+                Sign::StartsTurn => Step::Started(instance),
+                Sign::FailsTurn => Step::Ended(Some(Ending::Failed), instance),
+                Sign::EndsTurn if entry.kind() == Kind::TurnInterrupted => {
+                    Step::Ended(Some(Ending::Interrupted), instance)
+                }
+                Sign::EndsTurn => Step::Ended(None, instance),
+                Sign::Leaves | Sign::EndsSession => {
+                    departures.push((entry.at, agent));
+                    continue;
+                }
+                _ => continue,
+            };
+            steps.entry(agent).or_default().push((entry.at, step));
+        }
+    }
+    for (agent, own) in &mut steps {
+        let left = departures.iter().filter(|(_, left)| left.is(*agent));
+        own.extend(left.map(|(at, _)| (*at, Step::Left)));
+    }
+    let mut add = |name: &'a str, id: Option<&'a str>, at: Option<Timestamp>, step: Step<'a>| {
+        let id = id.filter(|_| case.data.shared_names.contains(name));
+        if let (Some(at), Some(own)) = (at, steps.get_mut(&AgentRef { name, id })) {
+            own.push((at, step));
+        }
+    };
+    let transcripts = &case.data.transcripts;
+    for DeliveredMessage { transcript, at, message } in &transcripts.delivered {
+        let is_idle = Notice::read(&message.text).is_some_and(|notice| notice.is_only_idle());
+        let step = if is_idle { Step::ReadIdleNotice } else { Step::Acted };
+        add(&transcript.by, Some(&transcript.agent), case.to_local(*at), step);
+    }
+    for used in transcripts.uses.values() {
+        add(&used.transcript.by, Some(&used.transcript.agent), case.to_local(used.at), Step::Acted);
+    }
+    for event in case.data.events.iter().filter(|event| event.kind == Event::PreToolUse) {
+        add(event.who().unwrap_or_default(), event.actor().id.as_deref(), Some(event.at), Step::Acted);
+    }
+    steps.values_mut().for_each(|own| own.sort_unstable());
+    steps
+}
+
+#[derive(Default)]
+struct OpenTurn {
+    begun: Option<Timestamp>,
+    received: Option<Timestamp>,
+    idle_notices: Option<bool>,
+    instance: Option<String>,
+    last: Option<Timestamp>,
+    /// Whether the agent left in it. The end may still be reported; before about 2.1.100 it never is.
+    has_left: bool,
+}
+
+impl OpenTurn {
+    fn close(&self, agent: &str, to: Option<Timestamp>) -> Turn {
+        let (from, for_idlers) = (self.begun.or(self.received), self.idle_notices == Some(true));
+        Turn { agent: agent.to_owned(), instance: self.instance.clone(), from, to, for_idlers, ending: None }
+    }
+}
+
+/// The turns of one agent. A turn without a recorded end ends with its last sign if its agent has left.
+fn of_one(agent: &str, steps: &[TimedStep<'_>]) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    let mut open: Option<OpenTurn> = None;
+    for (at, step) in steps.iter().copied() {
+        if let Step::Ended(ending, instance) = step {
+            let turn = open.take().unwrap_or_default().close(agent, Some(at));
+            let instance = instance.map(str::to_owned).or(turn.instance);
+            turns.push(Turn { instance, ending, ..turn });
+            continue;
+        }
+        if let Step::Left = step {
+            open.iter_mut().for_each(|open| open.has_left = true);
+            continue;
+        }
+        if let Step::Started(_) = step {
+            let left = open.take_if(|open| open.has_left && open.begun.is_some());
+            turns.extend(left.map(|left| left.close(agent, left.last)));
+        }
+        let turn = open.get_or_insert_default();
+        turn.last = Some(at);
+        match step {
+            Step::Started(instance) => {
+                // Messages that arrived before the start of this turn were read in it.
+                turn.begun.get_or_insert(at);
+                turn.instance = turn.instance.take().or(instance.map(str::to_owned));
+                turn.has_left = false;
+            }
+            Step::ReadIdleNotice => {
+                turn.received.get_or_insert(at);
+                if turn.begun.is_none() {
+                    turn.idle_notices.get_or_insert(true);
+                }
+            }
+            // A turn that idle notices started stays so; another message at the same moment is another reason.
+            _ => {
+                let first = *turn.received.get_or_insert(at);
+                if turn.idle_notices.is_none() || first == at {
+                    turn.idle_notices = Some(false);
+                }
+            }
+        }
+    }
+    if let Some(open) = open.filter(|open| open.begun.is_some()) {
+        turns.push(open.close(agent, open.last.filter(|_| open.has_left)));
+    }
+    turns
+}

@@ -1,0 +1,161 @@
+//! The files whose texts are searched, the newest first.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use chrono::TimeDelta;
+
+use crate::reader::Range;
+use crate::timeline::{RunCatalog, read_note};
+use teamkeep_model::time::Timestamp;
+use teamkeep_store::archive::{RunRecord, TranscriptNote};
+use teamkeep_store::log::{LogOwner, Segment};
+use teamkeep_system::error::Result;
+use teamkeep_system::fs;
+
+/// Calls that overlap the end of a segment are in it by this time.
+const OVERLAP: TimeDelta = TimeDelta::minutes(1);
+/// A session can continue after the end of a run.
+const AFTER_RUN: TimeDelta = TimeDelta::days(1);
+
+/// Where a source is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Content {
+    File(PathBuf),
+    Segment(Segment),
+    /// An archived transcript of a run: the run and the hash.
+    Archived(String, String),
+    /// The last archived tasks and inboxes of a run.
+    TeamFiles,
+}
+
+/// The kind of the lines of a source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Lines {
+    Events,
+    /// The transcript with this path, of a session or of one of its agents.
+    Transcript(PathBuf),
+    TeamFiles,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub content: Content,
+    pub lines: Lines,
+    /// The run to which all its lines belong, if that is known.
+    pub run: Option<String>,
+    /// In bytes; compressed, if it is a compressed file.
+    pub size: u64,
+    /// Nothing in it is newer, unless a clock was set back; `None` if that is unknown.
+    pub until: Option<Timestamp>,
+}
+
+impl Source {
+    /// Opens it for reading. An archived transcript is not checked.
+    pub(super) fn open(&self, catalog: &RunCatalog) -> Result<Box<dyn Read>> {
+        Ok(match &self.content {
+            Content::File(path) => Box::new(fs::open_regular(path)?),
+            Content::Segment(segment) => segment.bytes()?,
+            Content::Archived(run, hash) => Box::new(catalog.archive.open_content(run, hash)?),
+            Content::TeamFiles => Box::new(io::empty()),
+        })
+    }
+}
+
+/// The sources that can have texts of this time, the newest first.
+pub(super) fn list(catalog: &RunCatalog, range: Range) -> io::Result<Vec<Source>> {
+    let mut sources = events(catalog, range)?;
+    let mut transcripts: BTreeMap<(Option<String>, String), Source> = BTreeMap::new();
+    for run in &catalog.runs {
+        for (path, found) in transcripts_of(catalog, run) {
+            match transcripts.get_mut(&(found.run.clone(), path.clone())) {
+                None => drop(transcripts.insert((found.run.clone(), path), found)),
+                Some(known) => {
+                    let until = known.until.zip(found.until).map(|(one, other)| one.max(other));
+                    // The longest copy has all lines of the others.
+                    if found.size > known.size {
+                        *known = found;
+                    }
+                    known.until = until;
+                }
+            }
+        }
+        if run.team.is_some() {
+            let (content, lines) = (Content::TeamFiles, Lines::TeamFiles);
+            sources.push(Source { content, lines, run: Some(run.run.clone()), size: 0, until: end_of(run) });
+        }
+    }
+    sources.extend(transcripts.into_values());
+    let is_old = |source: &Source| source.until.zip(range.since).is_some_and(|(until, since)| until < since);
+    sources.retain(|source| !is_old(source));
+    sources.sort_by_key(|source| std::cmp::Reverse(source.until.map_or(i64::MAX, Timestamp::millis)));
+    Ok(sources)
+}
+
+/// The segments of all logs.
+pub(super) fn events(catalog: &RunCatalog, range: Range) -> io::Result<Vec<Source>> {
+    let runs: BTreeMap<&str, &RunRecord> = catalog.runs.iter().map(|run| (run.run.as_str(), run)).collect();
+    let mut sources = Vec::new();
+    for log in catalog.logs.all()? {
+        let run = match &log.owner {
+            LogOwner::Run(run) => runs.get(run.as_str()).copied(),
+            LogOwner::Session(_) => None,
+        };
+        for segment in log.segments()?.into_iter().filter(|segment| range.overlaps(segment)) {
+            sources.push(Source {
+                lines: Lines::Events,
+                run: run.map(|run| run.run.clone()),
+                size: segment.size,
+                until: match run.and_then(end_of).filter(|_| segment.is_packed) {
+                    // It was compressed later.
+                    Some(end) => Some(end),
+                    None => Some(segment.modified + OVERLAP),
+                },
+                content: Content::Segment(segment),
+            });
+        }
+    }
+    Ok(sources)
+}
+
+fn end_of(run: &RunRecord) -> Option<Timestamp> {
+    run.ended_at.map(|ended| ended + AFTER_RUN)
+}
+
+/// The transcripts of a run by their paths: Claude Code's files, and their archived copies.
+fn transcripts_of(catalog: &RunCatalog, run: &RunRecord) -> Vec<(String, Source)> {
+    let is_transcript = |path: &str| path.ends_with(".jsonl");
+    // The path of an imported transcript belongs to another machine.
+    let imported = run.imported.is_some().then(|| run.run.clone());
+    let of = |path: &str, content: Content, size: u64, until: Option<Timestamp>| {
+        let lines = Lines::Transcript(PathBuf::from(path));
+        (path.to_owned(), Source { content, lines, run: imported.clone(), size, until })
+    };
+    let live = catalog.archive.transcripts(run);
+    let live = live.iter().filter_map(|path| {
+        let (name, there) =
+            (path.to_str().filter(|name| is_transcript(name))?, path.symlink_metadata().ok()?);
+        let changed = there.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?.as_millis();
+        let changed = Timestamp::from_millis(changed.try_into().ok()?);
+        Some(of(name, Content::File(path.clone()), there.len(), changed.map(|changed| changed + OVERLAP)))
+    });
+    let kept = catalog.archive.kept(&run.run);
+    let kept = kept.iter().filter(|(name, _)| is_transcript(name));
+    let kept = kept.map(|(name, kept)| {
+        of(name, Content::Archived(run.run.clone(), kept.object.clone()), kept.size, end_of(run))
+    });
+    live.chain(kept).collect()
+}
+
+/// The note beside a transcript; empty if there is none.
+pub(super) fn note_of(catalog: &RunCatalog, run: &RunRecord, transcript: &Path) -> TranscriptNote {
+    let path = transcript.with_extension("meta.json");
+    let kept = catalog.archive.kept(&run.run);
+    let object = path.to_str().and_then(|path| kept.get(path)).map(|kept| kept.object.as_str());
+    // The path of an imported transcript belongs to another machine.
+    let is_known = object.is_some() || run.imported.is_none();
+    let note = is_known.then(|| read_note(&catalog.archive, &run.run, &path, object).ok()).flatten();
+    note.unwrap_or_default()
+}

@@ -1,0 +1,272 @@
+//! The recorded runs, and how a user refers to one.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::events::{DetailLevel, EarlierLife, EventKey, logs_of, segments};
+use super::loaded_event::{CallLine, EVENT_WEIGHT, weight};
+use super::{RunData, by_run, is_client_gone};
+use crate::claims::Claims;
+use crate::reader::{Range, ReadErrors, Reader, read_parallel};
+use teamkeep_model::event::{OVERRIDE, Recorded};
+use teamkeep_model::payload::Payload;
+use teamkeep_model::{team, time};
+use teamkeep_store::archive::{Archive, RunRecord};
+use teamkeep_store::log::{self, Line, Logs, Segment};
+use teamkeep_system::error::{Error, Result, candidates, nearest};
+
+/// With fewer digits a slip would show another run.
+const MIN_DIGITS: usize = 4;
+
+#[derive(Debug)]
+pub struct RunCatalog {
+    pub archive: Archive,
+    pub runs: Vec<RunRecord>,
+    pub damaged: Vec<String>,
+    pub unlisted: Option<String>,
+    /// That the store does not exist, if so.
+    pub missing_store: Option<String>,
+    pub logs: Logs,
+}
+
+#[derive(Debug)]
+pub struct OpenedRun {
+    pub runs: Vec<RunData>,
+    pub problems: ReadErrors,
+}
+
+impl RunCatalog {
+    pub fn open(archive: Archive, logs: Logs) -> RunCatalog {
+        let (runs, damaged) = archive.runs();
+        let unlisted = archive.why_unlisted();
+        RunCatalog { archive, runs, damaged, unlisted, missing_store: None, logs }
+    }
+
+    pub fn ids(&self) -> Vec<&str> {
+        self.runs.iter().map(|run| run.run.as_str()).collect()
+    }
+
+    /// Whether no session ever joined the run and none will: it has ended, or its process is gone.
+    pub fn is_stray(&self, run: &RunRecord) -> bool {
+        let nobody = run.team.is_some() && run.sessions.is_empty() && run.imported.is_none();
+        run.is_stray() || (nobody && is_client_gone(&self.archive, run))
+    }
+
+    pub fn empty(&self) -> Error {
+        if !self.damaged.is_empty() {
+            let error = Error::not_found("cannot read the recorded runs: all of them are damaged");
+            return error.hint("teamkeep verify");
+        }
+        // Pauses are recorded without a hook.
+        let logs = match self.logs.all() {
+            Err(error) => return error.into(),
+            Ok(logs) => logs,
+        };
+        let lines = Reader::of(&logs, Range::default());
+        let events = lines.filter(|line| line.recorded.event != OVERRIDE).count();
+        match events {
+            0 => Error::not_found(match &self.missing_store {
+                Some(missing) => format!("no runs recorded yet: {missing}"),
+                None => "no runs recorded yet".to_owned(),
+            })
+            .hint("check the hooks: teamkeep doctor")
+            .hint("see an example run: teamkeep demo"),
+            1 => Error::not_found("no runs recorded yet; hooks are working (1 event)"),
+            events => Error::not_found(format!("no runs recorded yet; hooks are working ({events} events)")),
+        }
+    }
+
+    /// Why the runs cannot be listed, if so: an empty list would mean that nothing was recorded.
+    pub fn listing_error(&self) -> Option<Error> {
+        let why = self.unlisted.as_ref()?;
+        Some(Error::caused("cannot list the recorded runs", why.clone()).hint("teamkeep doctor"))
+    }
+
+    /// Finds a run by `latest`, a team name (its last run), a session ID (its last run), or a unique prefix of a run ID or
+    /// a session ID.
+    pub fn find(&self, name: &str) -> Result<&RunRecord> {
+        if name.is_empty() {
+            return Err(Error::usage("RUN is empty").hint("list the runs: teamkeep list"));
+        }
+        let last = |wanted: &dyn Fn(&RunRecord) -> bool| self.runs.iter().rev().find(|run| wanted(run));
+        if name == "latest" || self.runs.is_empty() {
+            let latest = last(&|run| run.team.is_some() && !self.is_stray(run));
+            let latest = latest.or_else(|| last(&|run| run.team.is_some())).or(self.runs.last());
+            return latest.ok_or_else(|| self.empty());
+        }
+        // The directory of a team can have another name than the team.
+        let directory = team::directory(name);
+        let exact =
+            last(&|run| run.team.as_deref() == Some(name) || run.name() == Some(name) || run.run == name)
+                .or_else(|| last(&|run| run.team.as_ref() == Some(&directory)))
+                .or_else(|| last(&|run| run.sessions.iter().any(|session| session.id == name)));
+        if let Some(run) = exact {
+            return Ok(run);
+        }
+        let mut matching: Vec<&RunRecord> =
+            self.runs.iter().filter(|run| run.run.starts_with(name)).collect();
+        if matching.is_empty() {
+            let of_session =
+                |run: &&RunRecord| run.sessions.iter().any(|session| session.id.starts_with(name));
+            matching.extend(self.runs.iter().filter(of_session));
+        }
+        let is_short = name.chars().count() < MIN_DIGITS;
+        match matching.as_slice() {
+            some @ [_, ..] if is_short => {
+                let what = format!("{name:?} is too short: a run ID needs at least {MIN_DIGITS} digits");
+                Err(Error::not_found(what).hint(more_digits(some)))
+            }
+            [run] => Ok(run),
+            [] => {
+                let error = Error::not_found(format!("no run matches {name:?}"));
+                let error = match self.similar_teams(name).as_slice() {
+                    [] => error,
+                    [near] => error.hint(format!("did you mean {near}?")),
+                    several => error.hint(format!("did you mean one of: {}?", candidates(several))),
+                };
+                Err(error.hint("list all runs: teamkeep list --all"))
+            }
+            several => {
+                let what = format!("{name:?} matches {} runs", several.len());
+                Err(Error::not_found(what).hint(more_digits(several)))
+            }
+        }
+    }
+
+    /// The teams whose names contain the word, else the most similar one.
+    fn similar_teams(&self, name: &str) -> Vec<&str> {
+        let mut teams: Vec<&str> = self.runs.iter().rev().filter_map(|run| run.team.as_deref()).collect();
+        let mut known = HashSet::new();
+        teams.retain(|team| known.insert(*team));
+        let part = name.to_lowercase();
+        let containing = teams.iter().copied().filter(|team| team.to_lowercase().contains(&part));
+        let found: Vec<&str> = containing.collect();
+        if !found.is_empty() {
+            return found;
+        }
+        teams.push("latest");
+        nearest(name, &teams, 2).into_iter().collect()
+    }
+
+    /// Opens runs with all their events.
+    pub fn open_runs(&self, wanted: &[&RunRecord]) -> Result<OpenedRun> {
+        self.load(wanted, DetailLevel::Whole)
+    }
+
+    /// Opens runs with the events that their timelines need.
+    pub fn open_timelines(&self, wanted: &[&RunRecord]) -> Result<OpenedRun> {
+        self.load(wanted, DetailLevel::Timeline)
+    }
+
+    pub fn load(&self, wanted: &[&RunRecord], depth: DetailLevel) -> Result<OpenedRun> {
+        if wanted.is_empty() {
+            return Ok(OpenedRun { runs: Vec::new(), problems: ReadErrors::default() });
+        }
+        let names: HashSet<&str> = wanted.iter().map(|run| run.run.as_str()).collect();
+        let is_wanted = |run: &str| names.contains(run);
+        let (mut events, problems): (HashMap<_, _>, _) = by_run(&self.logs, &self.runs, is_wanted, depth)?;
+        let runs = wanted.iter().map(|run| {
+            let events = events.remove(&run.run).unwrap_or_default();
+            let mut data = RunData::open(&self.archive, (*run).clone(), events, &self.runs);
+            if !self.logs.run(&run.run).is_some_and(|log| log.has_first_line()) {
+                data.miss_events();
+            }
+            data
+        });
+        Ok(OpenedRun { runs: runs.collect(), problems })
+    }
+}
+
+/// The hint for a beginning that is not enough, with the newest runs that have it.
+fn more_digits(matching: &[&RunRecord]) -> String {
+    let described = matching.iter().rev().map(|run| {
+        let team = run.team.as_deref().unwrap_or("no team");
+        format!("{} ({team}, {})", run.run, time::moment(run.started_at))
+    });
+    format!("give more digits: {}", candidates(&described.collect::<Vec<_>>()))
+}
+
+/// Two fingerprints differ if the timeline of the run may have changed.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Sizes and times of all files of the run.
+    files: Vec<(PathBuf, u64, i64, i64)>,
+    is_client_gone: bool,
+}
+
+impl RunCatalog {
+    /// The weight of the events of each of these runs. It includes events from before a run that its timeline does not need.
+    pub fn weigh_events(&self, wanted: &[&RunRecord]) -> Result<HashMap<String, u64>> {
+        let claims = Claims::new(&self.runs);
+        let (segments, _) = segments(&self.logs, wanted.iter().copied());
+        let weights: HashMap<&str, AtomicU64> =
+            wanted.iter().map(|run| (run.run.as_str(), AtomicU64::default())).collect();
+        let add = |run: Option<&str>, session: Option<&str>, at, weight| {
+            let run = claims.run_of(run, session, at);
+            if let Some(own) = run.and_then(|run| weights.get(run.as_str())) {
+                own.fetch_add(weight, Ordering::Relaxed);
+            }
+        };
+        let weigh = |_: &Segment, line: &[u8]| {
+            if let Some(CallLine { run, session, at, .. }) = CallLine::read(line) {
+                add(run.as_deref(), session.as_deref(), at, EVENT_WEIGHT);
+            } else if let Some(Recorded { run, session, at, payload, .. }) = log::parse_record(line)? {
+                add(run.as_deref(), session.as_deref(), at, weight(&payload));
+            }
+            Ok(None::<()>)
+        };
+        read_parallel(&segments, weigh, |_, ()| ())?;
+        Ok(weights.into_iter().map(|(run, weight)| (run.to_owned(), weight.into_inner())).collect())
+    }
+
+    /// Visits the log lines of one run, without those from before the run that its timeline does not need. One line is
+    /// in memory at a time.
+    pub fn lines_of(
+        &self,
+        run: &RunRecord,
+        mut each: impl FnMut(&Line) -> io::Result<()>,
+    ) -> Result<ReadErrors> {
+        let claims = Claims::new(&self.runs);
+        let belongs = |line: &Line| {
+            let Recorded { run: named, session, at, .. } = &line.recorded;
+            let claimed = claims.run_of(named.as_deref(), session.as_deref(), *at);
+            run.imported.is_some() || claimed.as_deref() == Some(&run.run)
+        };
+        let logs = logs_of(&self.logs, run);
+        let mut earlier_life = EarlierLife::new(run.started_at);
+        for line in Reader::of(&logs, Range::default()).filter(&belongs) {
+            earlier_life.note(&EventKey::of_line(&line.recorded));
+        }
+        let mut reader = Reader::of(&logs, Range::default());
+        for line in reader.by_ref().filter(belongs) {
+            let tool = || Payload::fields_of(&line.recorded.payload).tool();
+            if earlier_life.selects(&EventKey::of_line(&line.recorded), tool) {
+                each(&line)?;
+            }
+        }
+        Ok(reader.problems)
+    }
+
+    pub fn fingerprint(&self, run: &RunRecord) -> Fingerprint {
+        let mut paths: Vec<PathBuf> = Vec::new();
+        let (segments, _) = segments(&self.logs, std::iter::once(run));
+        paths.extend(segments.iter().map(Segment::path));
+        if let Some(dir) = self.archive.run_dir(&run.run) {
+            let listing = std::fs::read_dir(dir).into_iter().flatten().flatten();
+            paths.extend(listing.map(|entry| entry.path()));
+        }
+        paths.extend(self.archive.transcripts(run));
+        paths.sort();
+        let stamp = |path: PathBuf| {
+            let there = std::fs::symlink_metadata(&path).ok()?;
+            Some((path, there.size(), there.mtime(), there.mtime_nsec()))
+        };
+        Fingerprint {
+            files: paths.into_iter().filter_map(stamp).collect(),
+            is_client_gone: is_client_gone(&self.archive, run),
+        }
+    }
+}

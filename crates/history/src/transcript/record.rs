@@ -1,0 +1,291 @@
+//! Parses transcripts. Their format is internal to Claude Code and changes with it, so unknown content is ignored.
+
+use std::io::{self, BufRead, Read};
+
+use serde_json::Value;
+
+use super::file_changes::FileChanges;
+use super::teammate_message::{Delivered, delivered};
+use teamkeep_model::team::{MessageUsage, text};
+use teamkeep_model::time::{self, Timestamp};
+use teamkeep_model::{Tool, json};
+
+/// One line of a transcript, without irrelevant fields.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// Claude Code's id of the line. The same line may be in several files (2.1.177).
+    pub uuid: Option<String>,
+    pub timestamp: Option<Timestamp>,
+    pub version: Option<String>,
+    pub items: Vec<TranscriptItem>,
+    /// The token usage of the model's message, as known at that time.
+    pub spent: Option<MessageUsage>,
+    /// The effects of the tool call whose result this is.
+    pub changes: FileChanges,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum TranscriptItem {
+    Delivered(Delivered),
+    Used {
+        /// The tool call's id, the same as in hook payloads.
+        id: String,
+        tool: String,
+        /// The input of SendMessage; null for other tools.
+        input: Value,
+    },
+    Result {
+        id: String,
+        /// Why the call failed or was denied, if it was.
+        failed: Option<String>,
+    },
+    /// The user interrupted the turn: with Escape, or by rejecting a tool call. No hook reports it (2.1.332).
+    Interrupted,
+}
+
+/// The beginning of the text that Claude Code writes as the user's after an interrupted turn. It is the whole text of its line:
+/// `[Request interrupted by user]`, `[Request interrupted by user for tool use]`.
+const INTERRUPTION: &str = "[Request interrupted by user";
+
+const MAX_LINE_BYTES: u64 = 64 << 20;
+
+/// Reads all lines of a transcript. Skips lines that are damaged, incomplete or too long.
+pub fn records(from: impl BufRead) -> io::Result<Vec<Record>> {
+    records_within(from, MAX_LINE_BYTES)
+}
+
+fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<Record>> {
+    let (mut records, mut line) = (Vec::new(), Vec::new());
+    while from.by_ref().take(longest).read_until(b'\n', &mut line)? > 0 {
+        if line.len() as u64 == longest && !line.ends_with(b"\n") {
+            from.skip_until(b'\n')?;
+            line.clear();
+            continue;
+        }
+        // Skip most lines without parsing: they contain none of these words.
+        let words = [&b"teammate-message"[..], b"tool_use", b"\"usage\"", INTERRUPTION.as_bytes()];
+        let matters = words.iter().any(|word| contains(&line, word));
+        if matters && let Some(value) = json::parse_lossy(&line) {
+            records.extend(Record::read(&value));
+        }
+        line.clear();
+    }
+    Ok(records)
+}
+
+fn contains(line: &[u8], word: &[u8]) -> bool {
+    line.windows(word.len()).any(|window| window == word)
+}
+
+impl Record {
+    fn read(value: &Value) -> Option<Record> {
+        let content = value.pointer("/message/content")?;
+        let mut items = Vec::new();
+        match content {
+            Value::String(text) => items.extend(delivered(text).into_iter().map(TranscriptItem::Delivered)),
+            Value::Array(blocks) => items.extend(blocks.iter().flat_map(TranscriptItem::read)),
+            _ => {}
+        }
+        if is_interruption(value, content) {
+            items.push(TranscriptItem::Interrupted);
+        }
+        // Only user lines contain deliveries. The input of a tool may quote a message, and lines of other types quote
+        // earlier conversation, even of a previous session (`api-request-blob`, 2.1.328).
+        let kind = value.get("type").and_then(Value::as_str);
+        items.retain(|item| match item {
+            TranscriptItem::Used { .. } => matches!(kind, None | Some("assistant")),
+            TranscriptItem::Delivered(_) | TranscriptItem::Result { .. } | TranscriptItem::Interrupted => {
+                kind == Some("user")
+            }
+        });
+        let spent = MessageUsage::read(value);
+        (!items.is_empty() || spent.is_some()).then(|| Record {
+            uuid: text(value, &["uuid"]),
+            timestamp: text(value, &["timestamp"]).and_then(|text| time::parse(&text)),
+            version: text(value, &["version"]),
+            // A line has one result; with several, their owner is unknown.
+            changes: match items.as_slice() {
+                [TranscriptItem::Result { failed: None, .. }] => FileChanges::read(value),
+                _ => FileChanges::default(),
+            },
+            items,
+            spent,
+        })
+    }
+}
+
+impl TranscriptItem {
+    /// The id of the tool call whose result this is.
+    pub(crate) fn result_of(&self) -> Option<&str> {
+        if let TranscriptItem::Result { id, .. } = self { Some(id) } else { None }
+    }
+
+    fn read(block: &Value) -> Vec<TranscriptItem> {
+        let item = match block.get("type").and_then(Value::as_str) {
+            Some("text") => {
+                let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
+                return delivered(text).into_iter().map(TranscriptItem::Delivered).collect();
+            }
+            Some("tool_use") => text(block, &["id"]).zip(text(block, &["name"])).map(|(id, tool)| {
+                // The input of other tools may be as large as a file.
+                let input = block.get("input").filter(|_| Tool::named(&tool) == Tool::SendMessage);
+                TranscriptItem::Used { id, input: input.cloned().unwrap_or(Value::Null), tool }
+            }),
+            // Claude Code does not know the result if it ended during the call and was resumed (2.1.328).
+            Some("tool_result") if !begins(block).starts_with("[Tool call interrupted:") => {
+                text(block, &["tool_use_id"]).map(|id| TranscriptItem::Result { id, failed: failure(block) })
+            }
+            _ => None,
+        };
+        item.into_iter().collect()
+    }
+}
+
+/// Whether Claude Code wrote the line because the user interrupted the turn. A person or a tool can quote its text, but neither has
+/// such a line: a prompt has its source (2.1.332), and a result is a block of another type.
+fn is_interruption(line: &Value, content: &Value) -> bool {
+    let text = match content {
+        Value::String(text) => Some(text.as_str()),
+        Value::Array(blocks) => match blocks.as_slice() {
+            [only] if only.get("type").and_then(Value::as_str) == Some("text") => {
+                only.get("text").and_then(Value::as_str)
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    let rest = text.and_then(|text| text.trim().strip_prefix(INTERRUPTION)?.strip_suffix(']'));
+    let is_whole = rest.is_some_and(|rest| !rest.contains(['[', ']', '\n']));
+    is_whole && line.get("promptSource").is_none()
+}
+
+/// Why a tool call failed, from its result: Claude Code's message, or the tool's `{"success":false,"message":…}`.
+fn failure(result: &Value) -> Option<String> {
+    let content = result.get("content").unwrap_or(&Value::Null);
+    if result.get("is_error").and_then(Value::as_bool) == Some(true) {
+        return Some(plain(content));
+    }
+    if !begins(result).trim_start().starts_with("{\"success\"") {
+        return None;
+    }
+    let answer: Value = serde_json::from_str(&plain(content)).ok()?;
+    let failed = answer.get("success").and_then(Value::as_bool) == Some(false);
+    failed.then(|| text(&answer, &["message"]).unwrap_or_default())
+}
+
+/// The first text of a result.
+fn begins(result: &Value) -> &str {
+    let content = result.get("content").unwrap_or(&Value::Null);
+    let first = content.as_array().and_then(|blocks| blocks.first()?.get("text"));
+    first.unwrap_or(content).as_str().unwrap_or_default()
+}
+
+fn plain(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts = blocks.iter().filter_map(|block| block.get("text").and_then(Value::as_str));
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_skipped() {
+        let line = |text: &str| {
+            format!(
+                "{{\"type\":\"user\",\"message\":{{\"content\":\"<teammate-message teammate_id=\\\"x\\\">{text}\"}}}}\n"
+            )
+        };
+        let lines = [line("one"), line(&"long".repeat(100)), line("two")].concat();
+        let found = records_within(lines.as_bytes(), 200).unwrap();
+        let texts: Vec<&TranscriptItem> = found.iter().flat_map(|record| &record.items).collect();
+        assert_eq!(texts.len(), 2, "{texts:?}");
+    }
+
+    #[test]
+    fn tool_calls_and_results_are_found_and_other_items_are_skipped() {
+        let lines = concat!(
+            r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"SendMessage","input":{"to":"bob"}}]}}"#,
+            "\n",
+            r#"{"type":"user","uuid":"u","message":{"content":[{"type":"tool_result","tool_use_id":"t1","is_error":true}]}}"#,
+            "\n",
+            "garbage tool_use\n",
+            r#"{"type":"assistant","message":{"content":"<teammate-message teammate_id=\"x\">quoted</teammate-message>"}}"#,
+            "\n",
+        );
+        let items: Vec<TranscriptItem> =
+            records(lines.as_bytes()).unwrap().into_iter().flat_map(|record| record.items).collect();
+        assert_eq!(items.len(), 2);
+        assert!(
+            matches!(&items[0], TranscriptItem::Used { id, tool, .. } if id == "t1" && tool == "SendMessage")
+        );
+        assert_eq!(items[1], TranscriptItem::Result { id: "t1".into(), failed: Some(String::new()) });
+    }
+
+    #[test]
+    fn lines_of_other_types_have_no_items() {
+        let lines = concat!(
+            r#"{"type":"api-request-blob","message":{"content":[{"type":"tool_use","id":"t1","name":"SendMessage","input":{}}]}}"#,
+            "\n",
+            r#"{"type":"api-request-blob","message":{"content":"<teammate-message teammate_id=\"x\">old</teammate-message>"}}"#,
+            "\n",
+        );
+        assert_eq!(records(lines.as_bytes()).unwrap(), []);
+    }
+
+    #[test]
+    fn an_interruption_is_a_line_of_its_own() {
+        let is_found = |line: Value| {
+            let line = serde_json::to_string(&line).unwrap();
+            let records = records(line.as_bytes()).unwrap();
+            records.iter().any(|record| record.items.contains(&TranscriptItem::Interrupted))
+        };
+        let text = |text: &str| serde_json::json!({"type": "text", "text": text});
+        let user = |content: Value| serde_json::json!({"type": "user", "message": {"role": "user", "content": content}});
+        let interrupted = "[Request interrupted by user]";
+        assert!(is_found(user(serde_json::json!([text(interrupted)]))));
+        assert!(is_found(user(serde_json::json!([text("[Request interrupted by user for tool use]")]))));
+        assert!(is_found(user(Value::from(interrupted))));
+        let quoted = format!("Why does it print {interrupted}?");
+        let result = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": interrupted});
+        let mut typed = user(Value::from(interrupted));
+        typed["promptSource"] = Value::from("typed");
+        let mut answer = user(serde_json::json!([text(interrupted)]));
+        answer["type"] = Value::from("assistant");
+        for other in [
+            user(Value::from(quoted.as_str())),
+            user(serde_json::json!([text(&quoted)])),
+            user(serde_json::json!([text(interrupted), text("go on")])),
+            user(Value::from(format!("{interrupted}\nGo on [a]"))),
+            user(serde_json::json!([result])),
+            typed,
+            answer,
+        ] {
+            assert!(!is_found(other.clone()), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_result_that_reports_a_failure_has_failed_and_an_interrupted_call_has_no_result() {
+        let result = |content: Value, is_error: bool| {
+            let block = serde_json::json!({"type": "tool_result", "tool_use_id": "t", "content": content, "is_error": is_error});
+            TranscriptItem::read(&block)
+        };
+        let failed = |why: Option<&str>| {
+            vec![TranscriptItem::Result { id: "t".into(), failed: why.map(str::to_owned) }]
+        };
+        let blocks = |text: &str| serde_json::json!([{"type": "text", "text": text}]);
+        let answer = r#"{"success":false,"message":"nothing was sent"}"#;
+        assert_eq!(result(blocks(answer), false), failed(Some("nothing was sent")));
+        assert_eq!(result(Value::from(answer), false), failed(Some("nothing was sent")));
+        assert_eq!(result(blocks(r#"{"success":true,"message":"sent"}"#), false), failed(None));
+        assert_eq!(result(blocks("{\"success\":fal"), false), failed(None));
+        assert_eq!(result(Value::from("[Tool call interrupted: its outcome is unknown]"), true), []);
+    }
+}
