@@ -6,7 +6,7 @@ use super::record::Record;
 use super::snapshot_cursor::SnapshotCursor;
 use teamkeep_config::{Policy, Rule};
 use teamkeep_model::event::Recorded;
-use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::spending::Spending;
 use teamkeep_policy::{
@@ -103,8 +103,8 @@ impl<'a> Replay<'a> {
         self.files.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
         self.files.go_to(&recorded.id, recorded.at);
         // A hook call reads no tasks without a team.
-        let kind = Kind::named(&recorded.event);
-        let counts = kind == Kind::PostToolUse && self.policy.budget.counts_tasks();
+        let kind = EventKind::named(&recorded.event);
+        let counts = kind == EventKind::PostToolUse && self.policy.budget.counts_tasks();
         if self.record.team.is_some() && (kind.is_judged() || counts) {
             self.files.open();
         }
@@ -143,7 +143,7 @@ impl<'a> Replay<'a> {
 pub fn judged<'a>(recorded: &'a Recorded, payload: &'a Payload) -> Judged<'a> {
     Judged {
         at: recorded.at,
-        kind: Kind::named(&recorded.event),
+        kind: EventKind::named(&recorded.event),
         actor: &recorded.actor,
         payload,
         access: None,

@@ -10,7 +10,7 @@ use super::file_changes::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
 use crate::context::Context;
 use crate::view;
-use teamkeep_history::files::{Attribution, Change, FileChange, FoundBy, LineFinder, PresentLine};
+use teamkeep_history::files::{Attribution, FileChange, FoundBy, LineFinder, PresentLine, ToolChange};
 use teamkeep_history::timeline::{RunCatalog, merge, project};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::command::quoted;
@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     })?;
     let run = args.run.as_deref().map(|name| catalog::find(&catalog, name)).transpose()?;
     let found = file_changes(context, &catalog, &file, run)?;
-    let changes: Vec<&Change> = found.iter().map(|found| &found.change).collect();
+    let changes: Vec<&ToolChange> = found.iter().map(|found| &found.change).collect();
     let finder = LineFinder::of(&changes);
     let lines: Vec<(&PresentLine, Option<(&FileChange, FoundBy)>)> = lines
         .iter()

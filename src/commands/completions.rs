@@ -98,7 +98,7 @@ fn candidates(command: &str, arg: Arg) -> Arg {
         ("restore", "undo") => undo_ids,
         ("allow", "name") => || agents().into_iter().filter(|name| name != LEAD).collect(),
         (_, "gate") => || Gate::ALL.map(|gate| gate.name().to_owned()).to_vec(),
-        ("search", "kind") => || search::Kind::ALL.iter().map(|kind| kind.word()).collect(),
+        ("search", "kind") => || search::TextKind::ALL.iter().map(|kind| kind.word()).collect(),
         (_, "kind") => || Kind::ALL.iter().map(|kind| kind.word().to_owned()).collect(),
         ("log" | "hook", "event") => || {
             let known = KNOWN.iter().map(|(_, _, event)| *event);

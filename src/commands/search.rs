@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::ui::pager::Paged;
 use crate::ui::{self, Progress};
 use crate::view::{self, HitDetail};
-use teamkeep_history::search::{Found, Hit, Kind, Pattern, Request, Step, Syntax, find};
+use teamkeep_history::search::{Hit, Pattern, Request, SearchSummary, Step, Syntax, TextKind, find};
 use teamkeep_history::timeline::RunCatalog;
 use teamkeep_model::event::LEAD;
 use teamkeep_redact::Redactor;
@@ -186,7 +186,7 @@ impl Printer<'_> {
         }
     }
 
-    fn end(mut self, found: &Found) -> Result<()> {
+    fn end(mut self, found: &SearchSummary) -> Result<()> {
         self.progress = None;
         let (context, args) = (self.context, self.args);
         let stopped = args.time_limit.filter(|_| found.is_late);
@@ -218,7 +218,7 @@ impl Printer<'_> {
     }
 
     /// Prints why nothing can match, if that is known.
-    fn print_no_match(&self, found: &Found) {
+    fn print_no_match(&self, found: &SearchSummary) {
         let (ui, args) = (&self.context.ui, self.args);
         if self.catalog.runs.is_empty() {
             let empty = self.catalog.empty();
@@ -257,7 +257,7 @@ impl Args {
                 Some("lead") => vec![LEAD.to_owned(), "lead".to_owned()],
                 agent => agent.map(str::to_owned).into_iter().collect(),
             },
-            kinds: self.kind.iter().map(|kind| Kind::parse(kind)).collect::<Result<_>>()?,
+            kinds: self.kind.iter().map(|kind| TextKind::parse(kind)).collect::<Result<_>>()?,
             since: parse(&self.since)?,
             until: parse(&self.until)?,
             limit: self.limit.into(),

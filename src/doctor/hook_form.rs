@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::{Diagnosis, Facts, bad, ok, warn};
 use crate::settings::layer::SettingsLayer;
 use crate::settings::version::{FIRST_SKIPPING_HOOKS, Version};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 
 /// The types of hooks, each with the key that it needs. The first three are known to all versions with agent teams.
 const TYPES: &[(&str, &str)] =
@@ -17,7 +17,8 @@ const BOOLEANS: &[&str] = &["async", "once"];
 
 /// The events that can guard permissions: because of a malformed hook there, every version ignores the whole file (seen
 /// 2.1.332).
-const GUARDS: &[Kind] = &[Kind::PreToolUse, Kind::PermissionRequest, Kind::PreSkillShellCommand];
+const GUARDS: &[EventKind] =
+    &[EventKind::PreToolUse, EventKind::PermissionRequest, EventKind::PreSkillShellCommand];
 
 /// Checks every entry in every file.
 pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
@@ -60,7 +61,7 @@ const MAX_PLACES: usize = 5;
 /// A value with a form that Claude Code does not accept.
 #[derive(Debug, PartialEq, Eq)]
 struct Problem {
-    event: Kind,
+    event: EventKind,
     /// Its path: `hooks.PreToolUse[0].matcher`.
     at: String,
     /// The end of a sentence about it.
@@ -80,7 +81,7 @@ fn problems(settings: &Value) -> Vec<Problem> {
         for (index, entry) in entries.as_array().into_iter().flatten().enumerate() {
             let mut found = Vec::new();
             entry_problems(entry, &format!("hooks.{event}[{index}]"), &mut found);
-            let event = Kind::named(event);
+            let event = EventKind::named(event);
             all.extend(found.into_iter().map(|(at, what)| Problem { event, at, what }));
         }
     }

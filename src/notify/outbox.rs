@@ -13,7 +13,7 @@ use teamkeep_history::report::{Incident, Severity};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::Archive;
 use teamkeep_system::error::{Error, Result};
-use teamkeep_system::fs::{Document, JsonFile};
+use teamkeep_system::fs::{JsonDocument, JsonFile};
 
 const FILE: &str = "notifications.json";
 const V: u8 = 1;
@@ -40,7 +40,7 @@ struct Ledger {
     deliveries: BTreeMap<String, BTreeMap<String, Delivery>>,
 }
 
-impl Document for Ledger {
+impl JsonDocument for Ledger {
     fn check(&self) -> std::result::Result<(), String> {
         if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }

@@ -12,7 +12,7 @@ use super::task_list::{MARK, MAX_BYTES, TaskList, holder, is_list_name, open, ta
 use teamkeep_model::event::SafeName;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_system::error::{Error, Result, candidates};
-use teamkeep_system::fs::{self, Document, JsonFile};
+use teamkeep_system::fs::{self, JsonDocument, JsonFile};
 use teamkeep_system::paths::Paths;
 use teamkeep_system::store_lock::StoreLock;
 
@@ -35,7 +35,7 @@ pub struct UndoRecord {
     pub created_list: bool,
 }
 
-impl Document for UndoRecord {
+impl JsonDocument for UndoRecord {
     fn check(&self) -> std::result::Result<(), String> {
         // Only names that a restore can write may be removed, whatever the file contains.
         let is_number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::hook_program::{is_bare, is_named};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_system::command::{is_hook_program, quoted};
 
 /// Commands that take another command as their arguments.
@@ -120,8 +120,8 @@ fn is_plain(words: &[String]) -> bool {
         [program, hook, event, plugin] if hook == "hook" && plugin == "--plugin" => (program, event),
         _ => return false,
     };
-    let is_event =
-        Kind::named(event) != Kind::Unknown && event.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    let is_event = EventKind::named(event) != EventKind::Unknown
+        && event.chars().all(|c| c.is_ascii_lowercase() || c == '-');
     is_event && is_named(program) && (is_bare(program) || program.starts_with('/'))
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use teamkeep_system::error::{Error, Result};
-use teamkeep_system::fs::{self, Document, JsonFile};
+use teamkeep_system::fs::{self, JsonDocument, JsonFile};
 
 /// Format version.
 const V: u32 = 1;
@@ -52,7 +52,7 @@ impl AddedVariables {
     }
 }
 
-impl Document for Record {
+impl JsonDocument for Record {
     fn check(&self) -> std::result::Result<(), String> {
         if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use teamkeep_config::{Config, Files, Gate, Mode, Rule, everywhere};
-use teamkeep_model::payload::{KNOWN, Kind};
+use teamkeep_model::payload::{EventKind, KNOWN};
 
 use super::hook_command::Entry;
 use super::matcher::Tools;
@@ -101,21 +101,21 @@ impl Needs {
     }
 
     fn add_gate(&mut self, gate: Gate) {
-        let returned = Kind::PostToolUse.name();
+        let returned = EventKind::PostToolUse.name();
         self.add(returned, Tools::named(EDITING), None);
         if gate == Gate::EditCollision {
-            self.add(Kind::PreToolUse.name(), Tools::named(EDITING), None);
+            self.add(EventKind::PreToolUse.name(), Tools::named(EDITING), None);
             return self.add(returned, Tools::named(&["Read"]), None);
         }
         // A line that fails can have made a commit before.
-        for event in [Kind::PreToolUse, Kind::PostToolUse, Kind::PostToolUseFailure] {
+        for event in [EventKind::PreToolUse, EventKind::PostToolUse, EventKind::PostToolUseFailure] {
             self.add(event.name(), Tools::named(&["Bash"]), Some(GIT_CONDITION));
         }
     }
 
     /// A rule that names tools does not apply to events without tools.
     fn add_rule(&mut self, rule: &Rule) {
-        let applies = |kind: Kind| {
+        let applies = |kind: EventKind| {
             rule.action != Mode::Off && rule.applies_to(kind) && (rule.tools.is_empty() || kind.has_tool())
         };
         for row in KNOWN.iter().filter(|row| applies(row.0)) {
@@ -149,6 +149,6 @@ impl Needs {
 impl Need {
     /// The matcher, if the event has one.
     pub fn matcher(&self) -> Option<String> {
-        Kind::named(self.event).has_tool().then(|| self.tools.matcher())
+        EventKind::named(self.event).has_tool().then(|| self.tools.matcher())
     }
 }

@@ -5,7 +5,9 @@ use unicode_width::UnicodeWidthStr;
 use super::document::{Document, Table};
 use super::line::{dim, plain};
 use super::values::{count, minute, one_line, since, thousands};
-use teamkeep_history::files::{Change, FileChange, FileHistory, FoundBy, MadeCommit, PresentLine, TaskRef};
+use teamkeep_history::files::{
+    FileChange, FileHistory, FoundBy, MadeCommit, PresentLine, TaskRef, ToolChange,
+};
 use teamkeep_model::time::{self, Timestamp};
 
 /// A tab of a file, which would be escaped.
@@ -84,7 +86,7 @@ pub fn blame(lines: &[(&PresentLine, Option<(&FileChange, FoundBy)>)]) -> Docume
 
 /// The changes of a file, each with its run, or the change that a line comes from.
 pub fn file_changes<'a>(
-    changes: impl Iterator<Item = (&'a str, &'a Change)>,
+    changes: impl Iterator<Item = (&'a str, &'a ToolChange)>,
     line: Option<&str>,
 ) -> Document {
     let rows = changes.map(|(team, change)| {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
 use super::values::{decision, text_field};
 use teamkeep_model::event::{ActorKind, Recorded};
-use teamkeep_model::payload::{Kind, Message, MessageKind, Payload, TaskUpdate};
+use teamkeep_model::payload::{EventKind, Message, MessageKind, Payload, TaskUpdate};
 use teamkeep_model::{Tool, time};
 use teamkeep_policy::RecordedVerdict;
 
@@ -91,16 +91,16 @@ pub fn detail(recorded: &Recorded) -> String {
         return format!("{} {}: {}", verdict.word(), verdict.source(), short(&verdict.reason));
     }
     let payload = Payload::from_raw(&recorded.payload);
-    let text = match Kind::named(&recorded.event) {
-        Kind::PreToolUse | Kind::PreSkillShellCommand | Kind::PostToolUse => tool(&payload),
-        Kind::TaskCreated | Kind::TaskCompleted => task(&payload),
-        Kind::UserPromptSubmit => quoted(payload.text("prompt")),
-        Kind::Notification => quoted(payload.text("message")),
-        Kind::Stop | Kind::SubagentStop => quoted(payload.text("last_assistant_message")),
-        Kind::SessionStart => payload.text("source").unwrap_or_default().to_owned(),
-        Kind::SessionEnd => payload.text("reason").unwrap_or_default().to_owned(),
-        Kind::PreCompact => payload.text("trigger").unwrap_or_default().to_owned(),
-        Kind::FileChanged => joined([payload.text("event"), payload.text("file_path")]),
+    let text = match EventKind::named(&recorded.event) {
+        EventKind::PreToolUse | EventKind::PreSkillShellCommand | EventKind::PostToolUse => tool(&payload),
+        EventKind::TaskCreated | EventKind::TaskCompleted => task(&payload),
+        EventKind::UserPromptSubmit => quoted(payload.text("prompt")),
+        EventKind::Notification => quoted(payload.text("message")),
+        EventKind::Stop | EventKind::SubagentStop => quoted(payload.text("last_assistant_message")),
+        EventKind::SessionStart => payload.text("source").unwrap_or_default().to_owned(),
+        EventKind::SessionEnd => payload.text("reason").unwrap_or_default().to_owned(),
+        EventKind::PreCompact => payload.text("trigger").unwrap_or_default().to_owned(),
+        EventKind::FileChanged => joined([payload.text("event"), payload.text("file_path")]),
         _ if recorded.event == "PolicyOverride" => overridden(&payload),
         _ => String::new(),
     };

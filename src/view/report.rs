@@ -8,7 +8,7 @@ use super::files::file_table;
 use super::incidents::incidents;
 use super::values::{actor, count, first_line, redaction_summary, since, strip_tags, thousands};
 use teamkeep_history::report::{
-    Change, MessageRow, Outcome, PRICES_AS_OF, Report, Role, TaskHistory, Topology,
+    MessageRow, PRICES_AS_OF, Report, Role, RunOutcome, TaskHistory, TaskUpdate, Topology,
 };
 use teamkeep_history::timeline::Kind;
 use teamkeep_model::TaskStatus;
@@ -81,16 +81,16 @@ impl Page<'_> {
         let counts = &overview.count;
         let mut document = Document::default();
         let outcome = match self.report.verdict.kind {
-            Outcome::Completed => "Completed",
-            Outcome::OpenWork => "Ended with open work",
-            Outcome::Crashed => "Crashed",
-            Outcome::Running => "Running",
+            RunOutcome::Completed => "Completed",
+            RunOutcome::OpenWork => "Ended with open work",
+            RunOutcome::Crashed => "Crashed",
+            RunOutcome::Running => "Running",
         };
         document.heading(format!("{} {}", overview.team.as_deref().unwrap_or("(no team)"), overview.run));
         document.paragraph(format!("{outcome}: {}", self.report.verdict.sentence));
         let known = duration(overview.duration_ms);
         document.paragraph(match self.report.verdict.kind {
-            Outcome::Running => format!("{started}, running for {known}"),
+            RunOutcome::Running => format!("{started}, running for {known}"),
             _ => format!("{started}, lasted {known}, {ended}"),
         });
         document.paragraph(format!("{version}, {topology}"));
@@ -387,7 +387,7 @@ fn dependencies(tasks: &[TaskHistory]) -> Graph {
     Graph { nodes, edges }
 }
 
-fn result(change: &Change) -> String {
+fn result(change: &TaskUpdate) -> String {
     let from = change.from.as_ref().map_or("(none)", TaskStatus::as_str);
     let to = match change.kind {
         Kind::TaskDeleted => "(deleted)",

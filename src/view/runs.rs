@@ -5,7 +5,7 @@ use anstyle::Style;
 use super::document::{Column, Document, Table};
 use super::line::{GREEN, RED, Span, YELLOW, bold, dim, plain, styled};
 use super::values::{cut_to, short_id, thousands};
-use teamkeep_history::report::{Outcome, RunSummary};
+use teamkeep_history::report::{RunOutcome, RunSummary};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::spending::dollars;
 
@@ -83,11 +83,11 @@ fn row(run: &RunSummary, id: &str, now: Timestamp) -> Vec<Span> {
 /// The outcome as a mark.
 fn mark(run: &RunSummary) -> (Style, &'static str) {
     match run.outcome {
-        Outcome::Running => (GREEN, "●"),
-        Outcome::Crashed => (RED, "✗"),
+        RunOutcome::Running => (GREEN, "●"),
+        RunOutcome::Crashed => (RED, "✗"),
         _ if run.tasks_lost > 0 => (RED, "✗"),
-        Outcome::OpenWork => (YELLOW, "○"),
-        Outcome::Completed => (GREEN, "✓"),
+        RunOutcome::OpenWork => (YELLOW, "○"),
+        RunOutcome::Completed => (GREEN, "✓"),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::document::Document;
 use super::line::{DIM, Line, YELLOW, bold, dim, plain, styled};
 use super::values::{actor, one_line};
-use teamkeep_history::search::{Hit, Kind};
+use teamkeep_history::search::{Hit, TextKind};
 use teamkeep_model::time;
 
 /// How much of a text is shown.
@@ -35,9 +35,9 @@ fn what(hit: &Hit) -> String {
     let kind = hit.kind.word();
     match hit.kind {
         _ if title.is_empty() => kind,
-        Kind::Message => format!("message to {title}"),
-        Kind::Prompt => format!("prompt for {title}"),
-        Kind::Result => format!("result of {title}"),
+        TextKind::Message => format!("message to {title}"),
+        TextKind::Prompt => format!("prompt for {title}"),
+        TextKind::Result => format!("result of {title}"),
         _ => format!("{kind} {title}"),
     }
 }

@@ -20,7 +20,7 @@ use super::ship::{
     parse_since,
 };
 use super::source::{Code, Problem, Source};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_system::error::nearest;
 
 /// The valid values and the problems of a file.
@@ -229,14 +229,14 @@ impl Checker<'_> {
                 self.report(Code::DuplicateRule, name.span.clone(), message, None);
             }
         }
-        let kinds: Vec<Kind> = rule.list("events").map(Kind::named).collect();
+        let kinds: Vec<EventKind> = rule.list("events").map(EventKind::named).collect();
         if let Some(action) = rule.is("action", "block") {
             if rule.get("reason").is_none_or(is_blank) {
                 let message = "a rule that blocks needs a `reason` for the model";
                 let hint = "add `reason = \"what is blocked, and what to do instead\"`".to_owned();
                 self.report(Code::MissingReason, action.span.clone(), message, hint);
             }
-            let known = kinds.iter().filter(|kind| **kind != Kind::Unknown && !kind.is_judged());
+            let known = kinds.iter().filter(|kind| **kind != EventKind::Unknown && !kind.is_judged());
             let unblockable: Vec<&str> = known.map(|kind| kind.name()).collect();
             if !unblockable.is_empty() {
                 let events = unblockable.join(", ");

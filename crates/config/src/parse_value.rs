@@ -233,7 +233,7 @@ fn check_text(kind: Kind, text: &str) -> Result<(), Rejection> {
             let invalid = |why| (Code::BadGlob, format!("invalid glob {named}: {why}"), None);
             return pattern::check_glob(text).map_err(invalid);
         }
-        Kind::Events if payload::Kind::named(text) == payload::Kind::Unknown => {
+        Kind::Events if payload::EventKind::named(text) == payload::EventKind::Unknown => {
             let known: Vec<&str> = KNOWN.iter().flat_map(|row| [row.1, row.2]).collect();
             let hint = did_you_mean(&known).unwrap_or_else(blockable_events);
             (Code::UnknownEvent, format!("unknown event {named}"), Some(hint))

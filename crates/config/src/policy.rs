@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Budget;
 use teamkeep_model::Tool;
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 
 /// The mode of a gate, most permissive first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -138,10 +138,10 @@ pub struct Rule {
 
 impl Rule {
     /// Whether it applies to an event. A rule for PreToolUse also applies to the `!` lines of skills.
-    pub fn applies_to(&self, kind: Kind) -> bool {
+    pub fn applies_to(&self, kind: EventKind) -> bool {
         match self.events.is_empty() {
             true => kind.is_judged(),
-            false => self.events.iter().any(|name| Kind::named(name).includes(kind)),
+            false => self.events.iter().any(|name| EventKind::named(name).includes(kind)),
         }
     }
 }
@@ -200,21 +200,21 @@ impl Gate {
     }
 
     /// The event that it judges, and the tools if only those of some tools. Rules name their events.
-    pub fn event(self) -> Option<(Kind, &'static [Tool])> {
+    pub fn event(self) -> Option<(EventKind, &'static [Tool])> {
         match self {
             Gate::PrematureShutdown => {
-                Some((Kind::PreToolUse, &[Tool::SendMessage, Tool::TaskStop, Tool::TeamDelete]))
+                Some((EventKind::PreToolUse, &[Tool::SendMessage, Tool::TaskStop, Tool::TeamDelete]))
             }
-            Gate::ProtectLead => Some((Kind::PreToolUse, &[Tool::SendMessage])),
-            Gate::UnfinishedDependencies => Some((Kind::PreToolUse, &[Tool::TaskUpdate])),
-            Gate::TeamSize => Some((Kind::PreToolUse, &[Tool::Agent])),
-            Gate::IdleWithWork | Gate::ReportBeforeIdle => Some((Kind::TeammateIdle, &[])),
-            Gate::CompletionCheck => Some((Kind::TaskCompleted, &[])),
-            Gate::LeadStopsEarly => Some((Kind::Stop, &[])),
-            Gate::EditCollision => Some((Kind::PreToolUse, &[Tool::Edit])),
-            Gate::HistoryRewrite | Gate::AddEverything => Some((Kind::PreToolUse, &[Tool::Bash])),
+            Gate::ProtectLead => Some((EventKind::PreToolUse, &[Tool::SendMessage])),
+            Gate::UnfinishedDependencies => Some((EventKind::PreToolUse, &[Tool::TaskUpdate])),
+            Gate::TeamSize => Some((EventKind::PreToolUse, &[Tool::Agent])),
+            Gate::IdleWithWork | Gate::ReportBeforeIdle => Some((EventKind::TeammateIdle, &[])),
+            Gate::CompletionCheck => Some((EventKind::TaskCompleted, &[])),
+            Gate::LeadStopsEarly => Some((EventKind::Stop, &[])),
+            Gate::EditCollision => Some((EventKind::PreToolUse, &[Tool::Edit])),
+            Gate::HistoryRewrite | Gate::AddEverything => Some((EventKind::PreToolUse, &[Tool::Bash])),
             Gate::Budget => Some((
-                Kind::PreToolUse,
+                EventKind::PreToolUse,
                 &[Tool::Agent, Tool::SendMessage, Tool::TaskCreate, Tool::TaskUpdate],
             )),
             Gate::Rule => None,

@@ -15,7 +15,7 @@ use super::settings::{Entry, Layer, Settings, build, words};
 use super::source::{self, Code, Problem, Read, Source};
 use super::{Check, Rule, pattern};
 use teamkeep_system::error::{Cause, Error, Result};
-use teamkeep_system::fs::{Document, JsonFile};
+use teamkeep_system::fs::{JsonDocument, JsonFile};
 use teamkeep_system::store_lock::StoreLock;
 
 /// How long to wait for another process that changes the list of trusted files.
@@ -295,7 +295,7 @@ impl Default for Trust {
     }
 }
 
-impl Document for Trust {
+impl JsonDocument for Trust {
     fn check(&self) -> std::result::Result<(), String> {
         match self.v {
             1 => Ok(()),

@@ -12,7 +12,7 @@ use teamkeep_config::project::{Trust, name_of};
 use teamkeep_config::{Code, ContextLoss, OnError, OnFailure, Problem, source};
 use teamkeep_model::compat::names_agents;
 use teamkeep_model::event::{ActorKind, LEAD};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_model::{Limit, Note, Severity};
 use teamkeep_policy::{Reason, escaped, failure};
 use teamkeep_store::archive::CaptureScope;
@@ -35,7 +35,7 @@ impl Call<'_> {
     /// At SessionStart, requests FileChanged events for changes between two hook calls, and notifies the user.
     fn start_session(&self) -> Option<Answer> {
         let (received, recorder) = (&self.received, self.received.recorder);
-        if received.kind != Kind::SessionStart {
+        if received.kind != EventKind::SessionStart {
             return None;
         }
         let watches = recorder.config.hook.watch && received.client.is_absolute();
@@ -202,7 +202,7 @@ impl Call<'_> {
             ))
             .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
         let (reason, advice) = reason.finish();
-        Some(Answer::block(Kind::PreToolUse, format!("{reason} {advice}")))
+        Some(Answer::block(EventKind::PreToolUse, format!("{reason} {advice}")))
     }
 }
 
@@ -240,7 +240,7 @@ impl Call<'_> {
     fn reader(&self) -> Option<BriefReader> {
         let (received, by) = (&self.received, &self.by);
         let wanted = &received.recorder.config.context;
-        let can_answer = received.kind == Kind::SessionStart && self.outcome.answer.exit == 0;
+        let can_answer = received.kind == EventKind::SessionStart && self.outcome.answer.exit == 0;
         if !can_answer || wanted.parts.is_empty() || received.recorder.finish != BackgroundMode::Detached {
             return None;
         }

@@ -13,7 +13,7 @@ use super::command_line::FINISH;
 use super::{CalledBy, Recorder};
 use teamkeep_config::{Config, Files};
 use teamkeep_model::event::SafeName;
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_model::time::{DAY, HOUR, Timestamp};
 use teamkeep_model::{Note, Severity, Tool};
 use teamkeep_store::archive::{Archive, CaptureScope, EndedBy, RunRecord};
@@ -259,8 +259,8 @@ impl Call<'_> {
     pub(crate) fn start_background(&mut self, has_ended: bool) {
         let (received, recorder) = (&self.received, self.received.recorder);
         let mut is_finishing = false;
-        if has_ended || (received.kind == Kind::SessionStart && recorder.has_left(&received.archive)) {
-            let in_session = received.kind != Kind::SessionEnd;
+        if has_ended || (received.kind == EventKind::SessionStart && recorder.has_left(&received.archive)) {
+            let in_session = received.kind != EventKind::SessionEnd;
             let client = recorder.env.client_pid.filter(|_| !in_session);
             let later = recorder.finish_later(FinishStart { client, in_session });
             is_finishing = self.outcome.note("archive the transcripts", later).is_some();
@@ -298,12 +298,12 @@ impl Call<'_> {
     fn may_start_notifier(&self) -> bool {
         let received = &self.received;
         match received.kind {
-            Kind::SessionStart
-            | Kind::SubagentStart
-            | Kind::SubagentStop
-            | Kind::StopFailure
-            | Kind::TeammateIdle => true,
-            Kind::PostToolUse => matches!(received.payload.tool(), Some(Tool::Agent | Tool::TeamCreate)),
+            EventKind::SessionStart
+            | EventKind::SubagentStart
+            | EventKind::SubagentStop
+            | EventKind::StopFailure
+            | EventKind::TeammateIdle => true,
+            EventKind::PostToolUse => matches!(received.payload.tool(), Some(Tool::Agent | Tool::TeamCreate)),
             _ => false,
         }
     }
@@ -317,7 +317,7 @@ impl Call<'_> {
             return Ok(());
         }
         let shipping = Shipping::of(&recorder.paths);
-        let starts = if self.received.kind == Kind::SessionEnd && self.is_lead() {
+        let starts = if self.received.kind == EventKind::SessionEnd && self.is_lead() {
             shipping.request()?;
             !is_finishing
         } else {

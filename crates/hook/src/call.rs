@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use super::repetition::{RepeatedEvent, announced_twice};
-use super::{CalledBy, MAX_CHARS, Outcome, Recorder};
+use super::{CalledBy, HookOutcome, MAX_CHARS, Recorder};
 use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
 use crate::response::Answer;
 use teamkeep_config::ArchivedSessions;
 use teamkeep_model::event::{Actor, ActorKind, Event, Id, SafeName};
-use teamkeep_model::payload::{Input, Kind, Payload, Spawn, parse};
+use teamkeep_model::payload::{EventKind, Input, Payload, Spawn, parse};
 use teamkeep_model::team::mailbox;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{Limit, Note, Severity, Tool, TraceParent};
@@ -25,16 +25,16 @@ pub(crate) struct Call<'a> {
     pub received: Received<'a>,
     pub found: CapturedTeams,
     pub by: Attribution,
-    pub outcome: Outcome,
+    pub outcome: HookOutcome,
 }
 
 impl Recorder {
     /// Records one call. `named_event` is the event named on the command line.
-    pub fn record(&self, input: &Input, named_event: Option<&str>) -> Outcome {
+    pub fn record(&self, input: &Input, named_event: Option<&str>) -> HookOutcome {
         let received = Received::new(self, input, named_event);
         let found = CapturedTeams::capture(&received);
         let by = Attribution::of(&received, &found);
-        let mut call = Call { received, found, by, outcome: Outcome::default() };
+        let mut call = Call { received, found, by, outcome: HookOutcome::default() };
         call.capture_named_list();
         call.note_missing_list();
         call.prepare_answer();
@@ -44,7 +44,7 @@ impl Recorder {
         if let Some(repeated) = call.append() {
             if repeated.is_of_other {
                 // The other call records and judges the event, and Claude Code waits for both.
-                return Outcome::default();
+                return HookOutcome::default();
             }
             call.received.id = repeated.id;
             call.received.earlier_verdicts = Some(repeated.verdicts);
@@ -112,7 +112,7 @@ pub(crate) struct Received<'a> {
     pub payload: Payload,
     /// The event named on the command line.
     pub named_event: Option<&'a str>,
-    pub kind: Kind,
+    pub kind: EventKind,
     pub at: Timestamp,
     pub id: Id,
     /// Claude Code's directory; empty if unknown.
@@ -135,8 +135,8 @@ impl<'a> Received<'a> {
         let payload = parse(input);
         let at = recorder.clock.now();
         let session = payload.session().and_then(SafeName::stem);
-        let kind = payload.event_name().or(named_event).map_or(Kind::Unknown, Kind::named);
-        let deletes = kind == Kind::PreToolUse && payload.tool() == Some(Tool::TeamDelete);
+        let kind = payload.event_name().or(named_event).map_or(EventKind::Unknown, EventKind::named);
+        let deletes = kind == EventKind::PreToolUse && payload.tool() == Some(Tool::TeamDelete);
         let limit = recorder.config.archive.longest_look;
         let limit = limit.saturating_mul(if deletes { BEFORE_DELETE } else { 1 });
         let store = &recorder.paths.store;
@@ -177,7 +177,7 @@ impl<'a> Received<'a> {
 
     /// Whether the call starts a session. A compacted session continues.
     pub(crate) fn starts_session(&self) -> bool {
-        self.kind == Kind::SessionStart && self.payload.text("source") != Some("compact")
+        self.kind == EventKind::SessionStart && self.payload.text("source") != Some("compact")
     }
 }
 
@@ -332,8 +332,8 @@ impl Received<'_> {
     /// other session becomes one when it ends, so that its transcript is archived.
     fn capture_without_team(&self, actor: ActorKind) -> Option<(CaptureScope, String)> {
         let subject = CaptureScope::Session(self.session.clone()?);
-        let starts =
-            actor == ActorKind::Subagent && matches!(self.kind, Kind::SubagentStart | Kind::SubagentStop);
+        let starts = actor == ActorKind::Subagent
+            && matches!(self.kind, EventKind::SubagentStart | EventKind::SubagentStop);
         if self.context().looks_like_split_pane() {
             return None;
         }
@@ -357,7 +357,7 @@ impl Received<'_> {
     /// Begins the run of a session that ends. It started with its transcript; without one, there is nothing to archive.
     fn archive_session(&self, subject: CaptureScope) -> Option<(CaptureScope, String)> {
         let recorder = self.recorder;
-        let is_wanted = self.kind == Kind::SessionEnd
+        let is_wanted = self.kind == EventKind::SessionEnd
             && recorder.config.archive.sessions == ArchivedSessions::All
             && !recorder.is_metadata_only();
         let start = if is_wanted { self.context().transcript_start()? } else { return None };
@@ -390,7 +390,7 @@ fn updated_state(context: &CallContext<'_>, resolved: &ResolvedTeam, actor: &Act
     {
         state.agents.note(id, name);
     }
-    state.company |= context.payload.agent_id().is_some() || context.kind == Kind::TeammateIdle;
+    state.company |= context.payload.agent_id().is_some() || context.kind == EventKind::TeammateIdle;
     if state.company && state.version.is_none() {
         state.version = attribution::version(context);
     }
@@ -401,7 +401,7 @@ fn updated_state(context: &CallContext<'_>, resolved: &ResolvedTeam, actor: &Act
 /// team again, so the existing files belong to a killed process of Claude Code. Only the lead's process in them may
 /// have been rewritten.
 pub(super) fn is_left_behind(context: &CallContext<'_>, archive: &Archive, index: &Index) -> bool {
-    let resumes = context.kind == Kind::SessionStart && context.payload.text("source") == Some("resume");
+    let resumes = context.kind == EventKind::SessionStart && context.payload.text("source") == Some("resume");
     if !resumes || !index.is_led_by(context.payload.session()) {
         return false;
     }
@@ -443,7 +443,7 @@ impl Call<'_> {
             Some(_) => metadata_only::malformed_payload(&payload.raw),
         });
         let unnamed = match received.kind {
-            Kind::Unknown => received.named_event.unwrap_or("Unknown"),
+            EventKind::Unknown => received.named_event.unwrap_or("Unknown"),
             kind => kind.name(),
         };
         let points = received.archive.journal_points.get();
@@ -508,7 +508,7 @@ impl Call<'_> {
         let gaps = payload_gaps(payload, received.kind, received.named_event);
         outcome.notes.extend(gaps.map(|text| Note::new(Severity::Payload, text)));
         // Report permanent conditions only at these events.
-        let reports = matches!(received.kind, Kind::SessionStart | Kind::SessionEnd)
+        let reports = matches!(received.kind, EventKind::SessionStart | EventKind::SessionEnd)
             || matches!(payload.tool(), Some(Tool::TeamCreate | Tool::TeamDelete));
         outcome.notes.extend(found.overlooked().filter(|_| reports).cloned());
     }
@@ -533,13 +533,13 @@ pub(crate) fn payload_warnings(payload: &Payload, named_event: Option<&str>) -> 
     (!warnings.is_empty()).then(|| warnings.join("; "))
 }
 
-pub(crate) fn payload_gaps(payload: &Payload, kind: Kind, named_event: Option<&str>) -> Option<String> {
+pub(crate) fn payload_gaps(payload: &Payload, kind: EventKind, named_event: Option<&str>) -> Option<String> {
     if payload.malformed.is_some() {
         return None;
     }
     let mut gaps = Vec::new();
     match payload.event_name().or(named_event).filter(|name| !name.is_empty()) {
-        Some(name) if kind == Kind::Unknown => {
+        Some(name) if kind == EventKind::Unknown => {
             gaps.push(format!("unknown event {}", escaped(name, MAX_CHARS)));
         }
         Some(_) => {}

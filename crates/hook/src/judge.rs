@@ -16,7 +16,7 @@ use crate::response::{Answer, BLOCK_EXIT_CODE};
 use teamkeep_config::{ORGANIZATION_FILE, OnError, Problem};
 use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::{Actor, Event, Id, OVERRIDE};
-use teamkeep_model::payload::{Kind, MessageKind, Payload};
+use teamkeep_model::payload::{EventKind, MessageKind, Payload};
 use teamkeep_model::{Note, Tool};
 use teamkeep_policy::{
     Decision, Evaluation, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, failure, log_line,
@@ -134,9 +134,9 @@ impl Call<'_> {
 }
 
 /// Whether only a member of a team makes such a call.
-fn proves_a_team(kind: Kind, payload: &Payload) -> bool {
+fn proves_a_team(kind: EventKind, payload: &Payload) -> bool {
     let sent = || Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain);
-    kind == Kind::PreToolUse && (payload.tool() == Some(Tool::TeamDelete) || sent())
+    kind == EventKind::PreToolUse && (payload.tool() == Some(Tool::TeamDelete) || sent())
 }
 
 impl Call<'_> {
@@ -204,13 +204,13 @@ impl Call<'_> {
 }
 
 /// The message for a verdict that allows the action; `None` if it needs none.
-fn notice(kind: Kind, actor: &Actor, verdict: &Verdict) -> Option<String> {
+fn notice(kind: EventKind, actor: &Actor, verdict: &Verdict) -> Option<String> {
     match verdict.decision {
         Decision::Warn => Some(verdict.text()),
         Decision::Allow if verdict.escalated => {
             // An idle event is reported to the user, and a tool call to the agent.
             let what = match kind {
-                Kind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").text(),
+                EventKind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").text(),
                 _ => "this action".to_owned(),
             };
             let blocks = match verdict.blocks.unwrap_or_default() {
@@ -229,7 +229,7 @@ impl Recorder {
     /// The verdict when a policy file cannot be used. With `on-error = "block"` the defaults do not replace the file: the event
     /// is blocked regardless of the gates. Otherwise it is only recorded, because it was reported when the session began, as
     /// are errors in other files than the organization's.
-    pub(super) fn unusable(&self, kind: Kind, on_error: OnError) -> Option<Verdict> {
+    pub(super) fn unusable(&self, kind: EventKind, on_error: OnError) -> Option<Verdict> {
         let decides =
             |problem: &&&Problem| !self.has_organization || problem.path == Path::new(ORGANIZATION_FILE);
         let errors: Vec<&Problem> = self.problems.iter().filter(|problem| problem.is_error()).collect();
@@ -250,7 +250,7 @@ impl Recorder {
     }
 
     /// The verdict when the policy failed or its state could not be written, as `on-error` defines it.
-    pub(super) fn failed(&self, kind: Kind, why: &str) -> Verdict {
+    pub(super) fn failed(&self, kind: EventKind, why: &str) -> Verdict {
         let why = escaped(why, MAX_CHARS);
         let mut verdict = failure::verdict(self.config.policy.on_error, kind, failure::FAILED, String::new());
         verdict.reason = match verdict.decision {

@@ -82,14 +82,14 @@ impl Recorder {
 }
 
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct HookOutcome {
     pub answer: Answer,
     pub notes: Vec<Note>,
     /// Data that is lost with a TeamDelete that was allowed. It is recorded with the event.
     pub lost_with_team: Option<String>,
 }
 
-impl Outcome {
+impl HookOutcome {
     fn note<T>(&mut self, what: &str, result: Result<T, impl Display>) -> Option<T> {
         result.map_err(|error| self.add(format!("cannot {what}: {error}"))).ok()
     }
@@ -194,7 +194,7 @@ fn recorder(by: CalledBy) -> (Recorder, Option<Error>) {
 }
 
 /// Writes the problems of a call, which took this long, to the diagnostics.
-fn report_problems(recorder: &Recorder, outcome: &mut Outcome, event: Option<&str>, took: Duration) {
+fn report_problems(recorder: &Recorder, outcome: &mut HookOutcome, event: Option<&str>, took: Duration) {
     outcome.notes.extend(recorder.paths.warning.clone().map(Note::problem));
     recorder.env.problems().iter().for_each(|odd| outcome.add(format!("{odd}; using the default")));
     outcome.add_notes();

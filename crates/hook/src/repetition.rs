@@ -23,7 +23,7 @@ use serde_json::value::RawValue;
 
 use teamkeep_model::Tool;
 use teamkeep_model::event::{Event, Id};
-use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::{Decision, RecordedVerdict, Verdict};
 use teamkeep_store::log::LogEnd;
@@ -45,8 +45,9 @@ pub(crate) struct RepeatedEvent {
 }
 
 /// The `tool_use_id` of a call of a tool that Claude Code can announce twice.
-pub(crate) fn announced_twice(kind: Kind, payload: &Payload) -> Option<&str> {
-    let is_such = kind == Kind::PreToolUse && matches!(payload.tool(), Some(Tool::SendMessage | Tool::Agent));
+pub(crate) fn announced_twice(kind: EventKind, payload: &Payload) -> Option<&str> {
+    let is_such =
+        kind == EventKind::PreToolUse && matches!(payload.tool(), Some(Tool::SendMessage | Tool::Agent));
     payload.tool_use_id().filter(|_| is_such)
 }
 
@@ -114,7 +115,7 @@ impl<'a> Line<'a> {
     fn is_repeated_by(&self, call: &Line<'_>) -> bool {
         let is_same = || self.plugin != call.plugin && self.payload.get() == call.payload.get();
         let is_tool_call =
-            || call.event == Kind::PreToolUse.name() && is_same_tool_call(self.payload, call.payload);
+            || call.event == EventKind::PreToolUse.name() && is_same_tool_call(self.payload, call.payload);
         self.at.millis().abs_diff(call.at.millis()) < WINDOW_MS
             && self.event == call.event
             && (is_same() || is_tool_call())

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 
 pub const BLOCK_EXIT_CODE: u8 = 2;
 
@@ -26,15 +26,15 @@ impl Answer {
     }
 
     /// Blocks the action with a reason for the model. At an event that cannot be blocked, allows it.
-    pub fn block(kind: Kind, reason: impl Into<String>) -> Answer {
+    pub fn block(kind: EventKind, reason: impl Into<String>) -> Answer {
         let exit = if kind.is_judged() { BLOCK_EXIT_CODE } else { 0 };
         Answer { exit, stderr: reason.into(), ..Answer::default() }
     }
 
     /// Allows the action with a warning for the user; at PreToolUse also for the model, beside the tool's result.
-    pub fn warn(kind: Kind, reason: &str) -> Answer {
+    pub fn warn(kind: EventKind, reason: &str) -> Answer {
         let output = match kind {
-            Kind::PreToolUse => json!({
+            EventKind::PreToolUse => json!({
                 "systemMessage": reason,
                 "hookSpecificOutput": {"hookEventName": "PreToolUse", "additionalContext": reason},
             }),
@@ -47,7 +47,7 @@ impl Answer {
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
-    pub(crate) fn and_warn(self, kind: Kind, reason: &str) -> Answer {
+    pub(crate) fn and_warn(self, kind: EventKind, reason: &str) -> Answer {
         let Ok(mut output) = serde_json::from_str::<Value>(&self.stdout) else {
             return Answer::warn(kind, reason);
         };
@@ -58,7 +58,7 @@ impl Answer {
     }
 
     /// Adds a text that the model reads with its next request, behind what it already reads.
-    pub(crate) fn and_context(self, kind: Kind, text: &str) -> Answer {
+    pub(crate) fn and_context(self, kind: EventKind, text: &str) -> Answer {
         let mut output = serde_json::from_str::<Value>(&self.stdout).unwrap_or_else(|_| json!({}));
         let specific = &mut output["hookSpecificOutput"];
         let earlier = specific.get("additionalContext").and_then(Value::as_str);
@@ -98,25 +98,30 @@ mod tests {
 
     #[test]
     fn an_event_that_cannot_block_never_exits_with_2() {
-        assert_eq!(Answer::block(Kind::PreToolUse, "no").exit, 2);
+        assert_eq!(Answer::block(EventKind::PreToolUse, "no").exit, 2);
         let begun =
-            Answer::begin(&["/teams".to_owned()], None, Some("one")).and_warn(Kind::SessionStart, "two");
+            Answer::begin(&["/teams".to_owned()], None, Some("one")).and_warn(EventKind::SessionStart, "two");
         let output: Value = serde_json::from_str(&begun.stdout).unwrap();
         assert_eq!(output["systemMessage"], "one\ntwo");
         assert_eq!(output["hookSpecificOutput"]["watchPaths"], json!(["/teams"]));
-        let informed = begun.and_context(Kind::SessionStart, "a").and_context(Kind::SessionStart, "b");
+        let informed =
+            begun.and_context(EventKind::SessionStart, "a").and_context(EventKind::SessionStart, "b");
         let output: Value = serde_json::from_str(&informed.stdout).unwrap();
         assert_eq!(output["systemMessage"], "one\ntwo");
         let specific =
             json!({"hookEventName": "SessionStart", "watchPaths": ["/teams"], "additionalContext": "a\nb"});
         assert_eq!(output["hookSpecificOutput"], specific);
-        let only = Answer::allow().and_context(Kind::SessionStart, "a");
+        let only = Answer::allow().and_context(EventKind::SessionStart, "a");
         let output: Value = serde_json::from_str(&only.stdout).unwrap();
         let specific = json!({"hookEventName": "SessionStart", "additionalContext": "a"});
         assert_eq!(output, json!({"hookSpecificOutput": specific}));
-        for kind in
-            [Kind::SubagentStart, Kind::SessionStart, Kind::SessionEnd, Kind::PostToolUse, Kind::Unknown]
-        {
+        for kind in [
+            EventKind::SubagentStart,
+            EventKind::SessionStart,
+            EventKind::SessionEnd,
+            EventKind::PostToolUse,
+            EventKind::Unknown,
+        ] {
             assert_eq!(Answer::block(kind, "no").exit, 0, "{kind:?}");
         }
     }

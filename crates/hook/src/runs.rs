@@ -11,7 +11,7 @@ use super::call::{Call, is_left_behind};
 use crate::attribution::CallContext;
 use teamkeep_model::Tool;
 use teamkeep_model::event::SafeName;
-use teamkeep_model::payload::{Kind, shown_task};
+use teamkeep_model::payload::{EventKind, shown_task};
 use teamkeep_model::team::HIGHEST_NUMBER;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::{CaptureScope, EndedBy, Index, SessionRecord, SessionRole};
@@ -32,7 +32,7 @@ impl Call<'_> {
         let (received, archive, own) = (&self.received, &self.received.archive, self.by.own.as_ref());
         let context = received.context();
         let mut closed = false;
-        if received.kind == Kind::SessionStart {
+        if received.kind == EventKind::SessionStart {
             let logs = Logs::of(&received.recorder.paths);
             for subject in archive.open_subjects().iter().filter(|subject| own != Some(*subject)) {
                 let is_over =
@@ -52,7 +52,7 @@ impl Call<'_> {
         if let Some(team) = deleted_team(&context).filter(|team| !is_there(team)) {
             end(&self.found.scope(&team), EndedBy::TeamDelete, None)?;
         }
-        let ends_session = self.is_lead() && received.kind == Kind::SessionEnd;
+        let ends_session = self.is_lead() && received.kind == EventKind::SessionEnd;
         if let Some(own) = own.filter(|_| ends_session) {
             let reason = received.payload.text("reason");
             let continues = matches!(reason, Some("clear" | "resume"))
@@ -81,11 +81,11 @@ impl Call<'_> {
         let received = &self.received;
         let acts = matches!(
             received.kind,
-            Kind::SessionStart
-                | Kind::UserPromptSubmit
-                | Kind::PreToolUse
-                | Kind::PostToolUse
-                | Kind::SubagentStart
+            EventKind::SessionStart
+                | EventKind::UserPromptSubmit
+                | EventKind::PreToolUse
+                | EventKind::PostToolUse
+                | EventKind::SubagentStart
         );
         let own = self.by.own.as_ref().filter(|_| acts && deleted_team(&received.context()).is_none());
         let Some(own) = own else { return Ok(()) };
@@ -94,7 +94,7 @@ impl Call<'_> {
         // A call that was killed at the end of the run may have left its index.
         let has_ended = |index: &Index| {
             index.ended
-                || (received.kind == Kind::SessionStart
+                || (received.kind == EventKind::SessionStart
                     && received.archive.run(&index.run).is_some_and(|run| run.ended_at.is_some()))
         };
         if index.is_some_and(|index| has_ended(&index) && (index.is_there() || own.team().is_none())) {
@@ -112,7 +112,7 @@ impl Call<'_> {
 }
 
 fn deleted_team(context: &CallContext<'_>) -> Option<SafeName> {
-    if context.kind != Kind::PostToolUse || context.payload.tool() != Some(Tool::TeamDelete) {
+    if context.kind != EventKind::PostToolUse || context.payload.tool() != Some(Tool::TeamDelete) {
         return None;
     }
     let response = context.payload.tool_response();
@@ -145,7 +145,7 @@ impl Call<'_> {
         let closed_pending = self.received.archive.close_pending_runs(Duration::ZERO);
         if let (Some(own), Some(run)) = (self.by.own.clone(), self.by.run.clone())
             && (self.by.state.run.as_ref() != Some(&run)
-                || self.received.kind == Kind::SessionEnd
+                || self.received.kind == EventKind::SessionEnd
                 || self.has_new_process())
         {
             // If the run is locked, the next call joins it.
@@ -209,7 +209,7 @@ impl Call<'_> {
     /// are gone.
     fn note_gone_panes(&self) -> io::Result<()> {
         let received = &self.received;
-        let is_turn = matches!(received.kind, Kind::UserPromptSubmit | Kind::Stop);
+        let is_turn = matches!(received.kind, EventKind::UserPromptSubmit | EventKind::Stop);
         if !is_turn || self.by.resolved.name.is_some() {
             return Ok(());
         }
@@ -227,7 +227,7 @@ impl Call<'_> {
         let is_alone = self.by.own.as_ref().is_some_and(|own| own.team().is_none());
         let index =
             self.by.own.as_ref().and_then(CaptureScope::team).and_then(|team| self.found.teams.get(team));
-        (is_alone && received.kind == Kind::SessionStart)
+        (is_alone && received.kind == EventKind::SessionStart)
             || index.is_some_and(|index| {
                 let leads = self.is_lead() && index.is_led_by(received.payload.session());
                 let pid = received.recorder.env.client_pid;

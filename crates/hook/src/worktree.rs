@@ -9,7 +9,7 @@ use std::path::Path;
 use super::call::{BEFORE_DELETE, Call};
 use teamkeep_model::Tool;
 use teamkeep_model::event::{ActorKind, SafeName};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_store::archive::work_path;
 use teamkeep_system::worktree::{self, Header, Work};
 
@@ -18,10 +18,10 @@ impl Call<'_> {
     pub(crate) fn store_worktree(&mut self) {
         let (received, recorder) = (&self.received, self.received.recorder);
         let removes_next = match received.kind {
-            Kind::PreToolUse => received.payload.tool() == Some(Tool::ExitWorktree),
-            kind => kind == Kind::SubagentStop,
+            EventKind::PreToolUse => received.payload.tool() == Some(Tool::ExitWorktree),
+            kind => kind == EventKind::SubagentStop,
         };
-        let is_due = removes_next || matches!(received.kind, Kind::Stop | Kind::SessionEnd);
+        let is_due = removes_next || matches!(received.kind, EventKind::Stop | EventKind::SessionEnd);
         if !is_due || recorder.is_metadata_only() {
             return;
         }

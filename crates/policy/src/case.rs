@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::file_history::{FileState, GitCall};
 use super::{Activity, TeamState};
 use teamkeep_model::event::{Actor, ActorKind, LEAD};
-use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_model::team::{Task, mailbox};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::unicode::fold;
@@ -17,7 +17,7 @@ use teamkeep_model::{TaskStatus, Tool};
 #[derive(Debug, Clone, Copy)]
 pub struct Judged<'a> {
     pub at: Timestamp,
-    pub kind: Kind,
+    pub kind: EventKind,
     /// The actor, as far as known. It is a label and never grants a right.
     pub actor: &'a Actor,
     pub payload: &'a Payload,
@@ -149,14 +149,14 @@ impl<'a> Case<'a> {
         let turn_ended = member.is_some_and(|name| !ledger.works(name) && could_see_turn(name));
         let task = payload.text("task_id");
         let asked = task.is_some_and(|id| ledger.pending_completions.values().any(|task| task == id));
-        self.event.kind == Kind::TaskCompleted && asked && !turn_ended
+        self.event.kind == EventKind::TaskCompleted && asked && !turn_ended
     }
 
     /// Whether the event ends a turn, so that the model reads a block before it does anything else.
     pub fn ends_turn(&self) -> bool {
         match self.event.kind {
-            Kind::Stop | Kind::SubagentStop | Kind::TeammateIdle => true,
-            Kind::TaskCompleted => !self.is_completion(),
+            EventKind::Stop | EventKind::SubagentStop | EventKind::TeammateIdle => true,
+            EventKind::TaskCompleted => !self.is_completion(),
             _ => false,
         }
     }

@@ -2,7 +2,7 @@
 
 use super::{Decision, Verdict};
 use teamkeep_config::OnError;
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 
 /// The value of `gate` in a verdict about a failure.
 pub const GATE: &str = "policy";
@@ -17,22 +17,22 @@ pub const REDIRECTED: &str = "hook-redirected";
 
 /// Whether a failure that the loop guard counts may block this event. Idle and the end of a turn are never blocked, because
 /// the agent could not continue.
-pub(crate) fn can_block(kind: Kind) -> bool {
-    kind.is_before_tool() || matches!(kind, Kind::TaskCreated | Kind::TaskCompleted)
+pub(crate) fn can_block(kind: EventKind) -> bool {
+    kind.is_before_tool() || matches!(kind, EventKind::TaskCreated | EventKind::TaskCompleted)
 }
 
 /// The decision for a failure at this event.
-pub fn decision(on_error: OnError, kind: Kind) -> Decision {
+pub fn decision(on_error: OnError, kind: EventKind) -> Decision {
     if on_error == OnError::Block && can_block(kind) { Decision::Block } else { Decision::Allow }
 }
 
 /// The decision for a failure that nothing counts. A task is also announced as completed at the end of a turn, so there a
 /// block would repeat forever; before a tool completes a task, the tool itself is blocked.
-pub fn uncounted_decision(on_error: OnError, kind: Kind) -> Decision {
-    if kind == Kind::TaskCompleted { Decision::Allow } else { decision(on_error, kind) }
+pub fn uncounted_decision(on_error: OnError, kind: EventKind) -> Decision {
+    if kind == EventKind::TaskCompleted { Decision::Allow } else { decision(on_error, kind) }
 }
 
 /// The recorded verdict for a failure that nothing counts.
-pub fn verdict(on_error: OnError, kind: Kind, code: &str, reason: String) -> Verdict {
+pub fn verdict(on_error: OnError, kind: EventKind, code: &str, reason: String) -> Verdict {
     Verdict::new(uncounted_decision(on_error, kind), GATE, code, reason)
 }

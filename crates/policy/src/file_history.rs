@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ledger::{fits, forget_oldest, mark};
 use super::{Access, GitAccess, Judged, Ledger};
 use teamkeep_model::event::{ActorKind, LEAD, MAX_ENTRIES};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_model::time::Timestamp;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,7 +151,7 @@ impl FileHistory {
         if let Some(before) = &git.before {
             self.calls.insert(call, before.clone());
             forget_oldest(&mut self.calls, MAX_ENTRIES, |call| call.since);
-        } else if event.kind != Kind::PreToolUse {
+        } else if event.kind != EventKind::PreToolUse {
             self.calls.remove(&call);
         }
         // Another agent's call that ran at the same time may have ended first.

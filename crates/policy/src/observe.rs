@@ -8,7 +8,7 @@ use super::ledger::{FinalText, PendingToolCall, fits, mark, note_last};
 use super::{Change, Judged, Ledger, LiveState, MemberActivity, Sign};
 use teamkeep_model::compat::is_json_text;
 use teamkeep_model::event::{ActorKind, LEAD, MAX_ENTRIES};
-use teamkeep_model::payload::{Kind, Message, MessageKind, Payload, Spawn, TaskUpdate};
+use teamkeep_model::payload::{EventKind, Message, MessageKind, Payload, Spawn, TaskUpdate};
 use teamkeep_model::team::Notice;
 use teamkeep_model::{TaskStatus, Tool};
 
@@ -20,11 +20,11 @@ impl Ledger {
             self.observe_access(event, access);
         }
         match event.kind {
-            Kind::PreToolUse => self.begin_call(event, teammate),
-            Kind::PostToolUse => self.end_call(event),
-            Kind::SubagentStart | Kind::UserPromptSubmit => {
+            EventKind::PreToolUse => self.begin_call(event, teammate),
+            EventKind::PostToolUse => self.end_call(event),
+            EventKind::SubagentStart | EventKind::UserPromptSubmit => {
                 // The next prompt is the only sign of an interrupted turn: its spawns never returned.
-                if event.kind == Kind::UserPromptSubmit
+                if event.kind == EventKind::UserPromptSubmit
                     && let Some(name) = caller(event)
                 {
                     let own = self.pending.values_mut().filter(|call| call.by.as_deref() == Some(name));
@@ -35,24 +35,24 @@ impl Ledger {
                 }
                 self.note_starter(event);
             }
-            Kind::PostToolUseFailure | Kind::PermissionDenied => self.fail_call(event),
-            Kind::SubagentStop | Kind::Stop => {
+            EventKind::PostToolUseFailure | EventKind::PermissionDenied => self.fail_call(event),
+            EventKind::SubagentStop | EventKind::Stop => {
                 self.learn_background(event.payload.field("background_tasks"));
                 self.end_turn(event, teammate, Sign::EndsTurn);
             }
             // No SubagentStop and no TeammateIdle follows (2.1.332).
-            Kind::StopFailure => {
+            EventKind::StopFailure => {
                 self.end_turn(event, teammate, Sign::FailsTurn);
                 teammate.into_iter().for_each(|name| self.go_idle(name));
             }
             // The first hook after the user interrupted a turn.
-            Kind::Notification if event.payload.is_idle_prompt() => {
+            EventKind::Notification if event.payload.is_idle_prompt() => {
                 self.end_turn(event, teammate, Sign::GoesIdle);
             }
-            Kind::TeammateIdle => idle_teammate(event).into_iter().for_each(|name| self.go_idle(name)),
+            EventKind::TeammateIdle => idle_teammate(event).into_iter().for_each(|name| self.go_idle(name)),
             // In a pane the process ends with its member (2.1.328: no PostToolUse after the approval).
-            Kind::SessionEnd => teammate.into_iter().for_each(|name| self.remove_member(event, name)),
-            Kind::TaskCreated | Kind::TaskCompleted => self.tasked = true,
+            EventKind::SessionEnd => teammate.into_iter().for_each(|name| self.remove_member(event, name)),
+            EventKind::TaskCreated | EventKind::TaskCompleted => self.tasked = true,
             _ => {}
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{Case, Decision, Finding, Judged, MAX_TEXT_CHARS, Reason, escaped, failure};
 use teamkeep_config::pattern::{is_plain, matches as glob, max_input_len, regex_of};
 use teamkeep_config::{BoundedRegex, Gate, Mode, OnError, Rule, required_literal};
-use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_model::payload::{EventKind, Payload};
 
 /// The rules. Each pattern is compiled when first needed.
 pub struct Rules<'a> {
@@ -30,7 +30,7 @@ impl<'a> Rules<'a> {
     }
 
     /// Whether they are evaluated at an event: it can be blocked, or one of them names it.
-    pub fn apply_to(&self, kind: Kind) -> bool {
+    pub fn apply_to(&self, kind: EventKind) -> bool {
         self.rules.iter().any(|compiled| kind.is_judged() || compiled.rule.applies_to(kind))
     }
 
@@ -127,7 +127,7 @@ fn matched_finding(rule: &Rule, case: &Case<'_>) -> Finding {
     // An event that cannot be blocked gets a warning.
     let mode = if case.event.kind.is_judged() { rule.action } else { Mode::Warn };
     let mut reason = Reason::default();
-    if case.event.kind == Kind::TeammateIdle && rule.action == Mode::Warn {
+    if case.event.kind == EventKind::TeammateIdle && rule.action == Mode::Warn {
         // The user reads the reason, so it names the teammate.
         reason = reason.name(case.actor()).then(" goes idle: ");
     }

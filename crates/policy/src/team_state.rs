@@ -8,7 +8,7 @@ use super::{Case, Change, Judged, Ledger, TaskChange, TaskEvent};
 use crate::spending::Spending;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::event::{LEAD, MAX_ENTRIES};
-use teamkeep_model::payload::{Kind, TaskUpdate};
+use teamkeep_model::payload::{EventKind, TaskUpdate};
 use teamkeep_model::team::{
     FileContent, Lists, Mail, PlanNotice, Task, TeamFile, TeamPath, mailbox, task_key,
 };
@@ -118,7 +118,7 @@ impl TeamState {
         }
         self.ledger.observe(event);
         // A teammate whose idle is blocked continues, and so does one with unread messages.
-        if event.kind == Kind::TeammateIdle
+        if event.kind == EventKind::TeammateIdle
             && let Some(name) = idle_teammate(event)
             && (judgement.blocked || self.waiting(name) > 0)
             && let Some(member) = self.ledger.members.get_mut(name)
@@ -138,7 +138,8 @@ impl TeamState {
     pub(super) fn note_tasks(&mut self, event: &Judged<'_>) {
         // In a backtest, the file can be stored after the change.
         let update = TaskUpdate::of(event.payload.tool_input(), event.payload.tool_response());
-        let update = update.filter(|update| event.kind == Kind::PostToolUse && update.success != Some(false));
+        let update =
+            update.filter(|update| event.kind == EventKind::PostToolUse && update.success != Some(false));
         let status = |task: &Task| {
             let update = update.as_ref().filter(|update| update.task == task.id);
             update.and_then(|update| update.status.clone()).or_else(|| task.status.clone())

@@ -18,7 +18,7 @@ mod unescape;
 mod values;
 
 use names::{Strength, strength};
-use scan::{Kind, Scanner};
+use scan::{Scanner, SecretKind};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub struct Redactor {
     scanner: Scanner,
     /// Whether secrets are replaced because of their key.
     has_secrets: bool,
-    counts: [AtomicU64; Kind::ALL.len()],
+    counts: [AtomicU64; SecretKind::ALL.len()],
 }
 
 /// A pattern of the user.
@@ -70,12 +70,12 @@ impl Redactor {
             })?;
             Ok(Own { name: own.name.clone(), regex, count: AtomicU64::default() })
         });
-        let is_active = |kind: &Kind| privacy.redact.iter().any(|name| name == kind.name());
-        let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(is_active).collect();
+        let is_active = |kind: &SecretKind| privacy.redact.iter().any(|name| name == kind.name());
+        let kinds: Vec<SecretKind> = SecretKind::ALL.into_iter().filter(is_active).collect();
         Ok(Redactor {
             own: own.collect::<Result<_>>()?,
             scanner: Scanner::new(&kinds, homes),
-            has_secrets: kinds.contains(&Kind::Secret),
+            has_secrets: kinds.contains(&SecretKind::Secret),
             counts: Default::default(),
         })
     }
@@ -174,7 +174,7 @@ impl Redactor {
     fn redacts_secret(&self, text: &str) -> bool {
         let is = !text.is_empty() && !text.starts_with("[redacted:");
         if is {
-            count(&self.counts[Kind::Secret as usize]);
+            count(&self.counts[SecretKind::Secret as usize]);
         }
         is
     }
@@ -182,7 +182,7 @@ impl Redactor {
     /// The number of replacements by kind and by pattern of the user.
     pub fn counts(&self) -> BTreeMap<String, u64> {
         let own = self.own.iter().map(|own| (own.name.as_str(), &own.count));
-        let kinds = Kind::ALL.iter().map(|kind| (kind.name(), &self.counts[*kind as usize]));
+        let kinds = SecretKind::ALL.iter().map(|kind| (kind.name(), &self.counts[*kind as usize]));
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for (name, count) in own.chain(kinds) {
             *counts.entry(name.to_owned()).or_default() += count.load(Ordering::Relaxed);

@@ -9,7 +9,7 @@ use super::{assignments, blocks, keys, names, personal, places};
 
 /// The kind of a finding. Of two findings at the same place, the kind that is first here is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum SecretKind {
     PrivateKey,
     ApiKey,
     Token,
@@ -18,31 +18,37 @@ pub(super) enum Kind {
     Home,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Kind; 6] =
-        [Kind::PrivateKey, Kind::ApiKey, Kind::Token, Kind::Secret, Kind::Email, Kind::Home];
+impl SecretKind {
+    pub(crate) const ALL: [SecretKind; 6] = [
+        SecretKind::PrivateKey,
+        SecretKind::ApiKey,
+        SecretKind::Token,
+        SecretKind::Secret,
+        SecretKind::Email,
+        SecretKind::Home,
+    ];
 
     /// The name in the configuration and in the replacement.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Kind::PrivateKey => "private-key",
-            Kind::ApiKey => "api-key",
-            Kind::Token => "token",
-            Kind::Secret => "secret",
-            Kind::Email => "email",
-            Kind::Home => "home",
+            SecretKind::PrivateKey => "private-key",
+            SecretKind::ApiKey => "api-key",
+            SecretKind::Token => "token",
+            SecretKind::Secret => "secret",
+            SecretKind::Email => "email",
+            SecretKind::Home => "home",
         }
     }
 
     pub(crate) fn replacement(self) -> String {
-        if self == Kind::Home { "~".to_owned() } else { format!("[redacted:{}]", self.name()) }
+        if self == SecretKind::Home { "~".to_owned() } else { format!("[redacted:{}]", self.name()) }
     }
 }
 
 /// A text that shows where to apply a rule.
 struct Anchor {
     text: String,
-    kind: Kind,
+    kind: SecretKind,
     rule: Rule,
 }
 
@@ -114,45 +120,45 @@ impl std::fmt::Debug for Scanner {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Finding {
-    pub kind: Kind,
+pub(super) struct Match {
+    pub kind: SecretKind,
     pub range: Range<usize>,
 }
 
 impl Scanner {
-    pub(crate) fn new(kinds: &[Kind], homes: &[String]) -> Scanner {
+    pub(crate) fn new(kinds: &[SecretKind], homes: &[String]) -> Scanner {
         let mut scanner =
             Scanner { pairs: Box::new([0; PAIRS]), groups: std::array::from_fn(|_| Group::default()) };
-        let mut add = |kind: Kind, rule: Rule, texts: &[&str]| {
+        let mut add = |kind: SecretKind, rule: Rule, texts: &[&str]| {
             texts.iter().filter(|_| kinds.contains(&kind)).for_each(|text| scanner.add(text, kind, rule));
         };
-        add(Kind::PrivateKey, Rule::BlockHeader, &["-----BEGIN ", "---- BEGIN "]);
-        add(Kind::PrivateKey, Rule::BlockLine, &["Private-Lines:"]);
-        add(Kind::PrivateKey, Rule::BlockEnd, &["-----END "]);
-        KEYS.iter().for_each(|keys| add(Kind::ApiKey, Rule::Key(keys), keys.starts));
-        add(Kind::Token, Rule::Key(&JWT), JWT.starts);
-        add(Kind::Token, Rule::Bearer, &["bearer"]);
-        add(Kind::Token, Rule::Authorization, &["authorization"]);
-        add(Kind::Token, Rule::Cookies, &["cookie:", "--cookie", "curl -b", "cookie\":"]);
-        add(Kind::Secret, Rule::Signature, &["&sig=", "?sig=", "signature="]);
-        add(Kind::Secret, Rule::Name, names::TRIGGERS);
-        add(Kind::Secret, Rule::Address, &["://"]);
-        add(Kind::Secret, Rule::Program, &places::PROGRAM_NAMES);
+        add(SecretKind::PrivateKey, Rule::BlockHeader, &["-----BEGIN ", "---- BEGIN "]);
+        add(SecretKind::PrivateKey, Rule::BlockLine, &["Private-Lines:"]);
+        add(SecretKind::PrivateKey, Rule::BlockEnd, &["-----END "]);
+        KEYS.iter().for_each(|keys| add(SecretKind::ApiKey, Rule::Key(keys), keys.starts));
+        add(SecretKind::Token, Rule::Key(&JWT), JWT.starts);
+        add(SecretKind::Token, Rule::Bearer, &["bearer"]);
+        add(SecretKind::Token, Rule::Authorization, &["authorization"]);
+        add(SecretKind::Token, Rule::Cookies, &["cookie:", "--cookie", "curl -b", "cookie\":"]);
+        add(SecretKind::Secret, Rule::Signature, &["&sig=", "?sig=", "signature="]);
+        add(SecretKind::Secret, Rule::Name, names::TRIGGERS);
+        add(SecretKind::Secret, Rule::Address, &["://"]);
+        add(SecretKind::Secret, Rule::Program, &places::PROGRAM_NAMES);
         for first in ('a'..='z').chain('0'..='9') {
-            add(Kind::Email, Rule::Email, &[&format!("@{first}")]);
+            add(SecretKind::Email, Rule::Email, &[&format!("@{first}")]);
         }
-        add(Kind::Home, Rule::Home, &["/home/", "/Users/"]);
-        add(Kind::Home, Rule::Project, &["-home-", "-Users-"]);
+        add(SecretKind::Home, Rule::Home, &["/home/", "/Users/"]);
+        add(SecretKind::Home, Rule::Project, &["-home-", "-Users-"]);
         for home in homes.iter().filter(|home| home.len() > 1) {
             let slug: String =
                 home.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-            add(Kind::Home, Rule::KnownHome, &[home]);
-            add(Kind::Home, Rule::KnownProject, &[&slug]);
+            add(SecretKind::Home, Rule::KnownHome, &[home]);
+            add(SecretKind::Home, Rule::KnownProject, &[&slug]);
         }
         scanner
     }
 
-    fn add(&mut self, text: &str, kind: Kind, rule: Rule) {
+    fn add(&mut self, text: &str, kind: SecretKind, rule: Rule) {
         let &[first, second, ..] = text.as_bytes() else { return };
         let lower = |byte: u8| u16::from((byte & 0x7f).to_ascii_lowercase());
         let group = 1 + (lower(first) * 31 + lower(second)) % (GROUPS as u16 - 1);
@@ -171,7 +177,7 @@ impl Scanner {
     }
 
     /// The findings in a text, in order and without overlaps.
-    pub(crate) fn findings(&self, text: &str) -> Vec<Finding> {
+    pub(crate) fn findings(&self, text: &str) -> Vec<Match> {
         let mut search = Search { text, found: Vec::new(), last_name: 0, last_cookie: 0 };
         let bytes = text.as_bytes();
         for (at, three) in bytes.windows(3).enumerate() {
@@ -198,7 +204,7 @@ pub(super) fn is_short_word(text: &str) -> bool {
 
 struct Search<'a> {
     text: &'a str,
-    found: Vec<Finding>,
+    found: Vec<Match>,
     /// The end of the last name that was checked.
     last_name: usize,
     /// The end of the last header of cookies.
@@ -226,7 +232,7 @@ impl Search<'_> {
             Rule::Cookies => {
                 let (cookies, end) = places::cookies(text, place.end);
                 *last_cookie = end;
-                found.extend(cookies.into_iter().map(|range| Finding { kind: anchor.kind, range }));
+                found.extend(cookies.into_iter().map(|range| Match { kind: anchor.kind, range }));
                 None
             }
             Rule::Signature => places::signature(text, place.end),
@@ -244,10 +250,10 @@ impl Search<'_> {
             Rule::KnownHome => personal::known_home(text, &place),
             Rule::KnownProject => personal::known_project(text, &place),
         };
-        found.extend(range.map(|range| Finding { kind: anchor.kind, range }));
+        found.extend(range.map(|range| Match { kind: anchor.kind, range }));
     }
 
-    fn done(self) -> Vec<Finding> {
+    fn done(self) -> Vec<Match> {
         let mut found = self.found;
         found.retain(|finding| !finding.range.is_empty());
         found.sort_by_key(|finding| (finding.range.start, finding.kind as usize));

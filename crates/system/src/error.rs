@@ -22,14 +22,14 @@ pub struct Error {
     context: Option<String>,
     source: Option<Cause>,
     pub hints: Vec<String>,
-    pub kind: Kind,
+    pub kind: ErrorClass,
 }
 
 /// The error that caused another one: any error, or a text.
 pub type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErrorClass {
     Failure,
     Usage,
     NotFound,
@@ -37,29 +37,29 @@ pub enum Kind {
 
 impl Error {
     pub fn new(what: impl Into<String>) -> Error {
-        Error { context: Some(what.into()), source: None, hints: Vec::new(), kind: Kind::Failure }
+        Error { context: Some(what.into()), source: None, hints: Vec::new(), kind: ErrorClass::Failure }
     }
 
     pub fn caused(what: impl Into<String>, cause: impl Into<Cause>) -> Error {
         Error { source: Some(cause.into()), ..Error::new(what) }
     }
 
-    /// The failed action of which this error is the cause. Kind and hints stay.
+    /// The failed action of which this error is the cause. Class and hints stay.
     pub fn within(mut self, what: impl Into<String>) -> Error {
         let (hints, kind) = (std::mem::take(&mut self.hints), self.kind);
         Error { hints, kind, ..Error::caused(what, self) }
     }
 
     pub fn not_found(what: impl Into<String>) -> Error {
-        Error { kind: Kind::NotFound, ..Error::new(what) }
+        Error { kind: ErrorClass::NotFound, ..Error::new(what) }
     }
 
     pub fn usage(what: impl Into<String>) -> Error {
-        Error { kind: Kind::Usage, ..Error::new(what) }
+        Error { kind: ErrorClass::Usage, ..Error::new(what) }
     }
 
     pub fn of_usage(self) -> Error {
-        Error { kind: Kind::Usage, ..self }
+        Error { kind: ErrorClass::Usage, ..self }
     }
 
     pub fn from_json(error: serde_json::Error) -> Error {
@@ -109,8 +109,8 @@ impl Error {
     /// The exit code of a command that fails with this error. Never 2: that would block a tool call.
     pub fn exit_code(&self) -> u8 {
         match self.kind {
-            Kind::Usage => USAGE,
-            Kind::Failure | Kind::NotFound => 1,
+            ErrorClass::Usage => USAGE,
+            ErrorClass::Failure | ErrorClass::NotFound => 1,
         }
     }
 }
@@ -179,7 +179,10 @@ mod tests {
         let cause = std::io::Error::new(std::io::ErrorKind::NotFound, "cannot open x: no such file");
         let error = Error::from(cause).hint("create it").of_usage().within("cannot import x");
         assert_eq!(error.to_string(), "cannot import x: cannot open x: no such file");
-        assert_eq!((error.kind, error.hints.as_slice()), (Kind::Usage, ["create it".to_owned()].as_slice()));
+        assert_eq!(
+            (error.kind, error.hints.as_slice()),
+            (ErrorClass::Usage, ["create it".to_owned()].as_slice())
+        );
         let inner = error.source().and_then(|inner| inner.source()).and_then(|inner| inner.downcast_ref());
         assert_eq!(inner.map(std::io::Error::kind), Some(std::io::ErrorKind::NotFound));
     }

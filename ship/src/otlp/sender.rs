@@ -41,7 +41,7 @@ pub struct Sender {
 
 /// The size of a request that was sent, and a note if the receiver did not take all of it.
 #[derive(Debug, Default)]
-pub struct Sent {
+pub struct SentRequest {
     pub bytes: u64,
     pub note: Option<String>,
 }
@@ -64,7 +64,7 @@ impl Sender {
 
     /// Sends a request, again while the receiver is busy or out of reach. A request that the receiver rejects is not sent again, because
     /// that would not help: it is a note.
-    pub async fn send(&self, signal: Signal, request: &[u8]) -> Result<Sent> {
+    pub async fn send(&self, signal: Signal, request: &[u8]) -> Result<SentRequest> {
         let address = match signal {
             Signal::Logs => &self.logs,
             Signal::Traces => &self.traces,
@@ -92,7 +92,7 @@ impl Sender {
             Answer { status: head.status, is_protobuf: kind.starts_with(b"application/x-protobuf"), body };
         let note =
             self.note(signal, &answer).map_err(|error| error.within(address.as_str()).within(what()))?;
-        Ok(Sent { bytes, note })
+        Ok(SentRequest { bytes, note })
     }
 
     /// A note if the receiver did not take everything; an error if the same request can be taken later.

@@ -80,12 +80,12 @@ impl<'a> RunRow<'a> {
     }
 
     fn outcome(&self) -> &'static str {
-        use teamkeep_history::report::Outcome;
+        use teamkeep_history::report::RunOutcome;
         match self.report().verdict.kind {
-            Outcome::Completed => "completed",
-            Outcome::OpenWork => "open-work",
-            Outcome::Crashed => "crashed",
-            Outcome::Running => "running",
+            RunOutcome::Completed => "completed",
+            RunOutcome::OpenWork => "open-work",
+            RunOutcome::Crashed => "crashed",
+            RunOutcome::Running => "running",
         }
     }
 }

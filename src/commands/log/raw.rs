@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use teamkeep_history::{Follower, Range, ReadErrors, Reader};
 use teamkeep_model::event::{ActorKind, OVERRIDE};
-use teamkeep_model::payload::{KNOWN, Kind};
+use teamkeep_model::payload::{EventKind, KNOWN};
 use teamkeep_model::team;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
@@ -132,7 +132,7 @@ fn warn(ui: &Ui, problems: &ReadErrors) {
 }
 
 fn is_completion(line: &Line) -> bool {
-    Kind::named(&line.recorded.event) == Kind::TaskCompleted
+    EventKind::named(&line.recorded.event) == EventKind::TaskCompleted
 }
 
 struct Printer {

@@ -78,7 +78,7 @@ const SEARCH: &[Parameter] = &[
     option(
         "kinds",
         "--kind",
-        Type::Words(|| search::Kind::ALL.iter().map(|kind| kind.word()).collect()),
+        Type::Words(|| search::TextKind::ALL.iter().map(|kind| kind.word()).collect()),
         "Only these kinds",
     ),
     SINCE,

@@ -1,7 +1,7 @@
 //! Tests of the change of a settings file.
 
 use super::*;
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 
 /// Two entries; one has a matcher.
 fn few() -> Vec<Entry> {
@@ -214,7 +214,7 @@ fn the_embedded_file_has_every_event_once_with_its_own_name_in_kebab_case() {
         };
         let hook = serde_json::json!({"type": "command", "command": "teamkeep-hook", "args": [kebab], "timeout": budget});
         assert_eq!(entry.group["hooks"], serde_json::json!([hook]));
-        let tools = Kind::named(&entry.event).has_tool();
+        let tools = EventKind::named(&entry.event).has_tool();
         assert_eq!(entry.group.get("matcher").is_some(), tools, "{}", entry.event);
     }
 }

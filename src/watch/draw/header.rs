@@ -7,7 +7,7 @@ use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, elapsed, one_line, plain,
 use crate::watch::lists::Panel;
 use crate::watch::player::Playback;
 use crate::watch::state::Mode;
-use teamkeep_history::report::{Outcome, Severity, Verdict};
+use teamkeep_history::report::{RunOutcome, RunVerdict, Severity};
 use teamkeep_model::time;
 use teamkeep_policy::spending::dollars;
 
@@ -63,12 +63,12 @@ fn first(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
 /// How the run goes or ended; of a running team, what it was asked, and of another run, what came out.
 fn verdict(scene: Scene<'_>) -> [Span; 2] {
     let (recording, at) = (scene.recording, scene.moment.at);
-    let Verdict { kind, title, sentence } = &recording.observed.report.verdict;
+    let RunVerdict { kind, title, sentence } = &recording.observed.report.verdict;
     let (style, word) = match kind {
-        Outcome::Running => (GREEN, format!("running for {}", short(recording.data.run.started_at, at))),
-        Outcome::Completed => (GREEN, "completed".to_owned()),
-        Outcome::OpenWork => (YELLOW, "ended with open work".to_owned()),
-        Outcome::Crashed => (severity(Severity::High), "crashed".to_owned()),
+        RunOutcome::Running => (GREEN, format!("running for {}", short(recording.data.run.started_at, at))),
+        RunOutcome::Completed => (GREEN, "completed".to_owned()),
+        RunOutcome::OpenWork => (YELLOW, "ended with open work".to_owned()),
+        RunOutcome::Crashed => (severity(Severity::High), "crashed".to_owned()),
     };
     let more = if recording.is_running() { title } else { sentence };
     let more = if *more == name(scene).text { "" } else { more };

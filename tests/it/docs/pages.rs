@@ -54,7 +54,7 @@ fn the_json_page_names_every_key_and_every_code_of_the_report() {
     for key in found {
         assert!(page.contains(&format!("`{key}`")), "docs/reference/json.md does not name {key}");
     }
-    for code in teamkeep_history::report::Code::ALL {
+    for code in teamkeep_history::report::ObservationKind::ALL {
         let code = serde_json::to_value(code).unwrap();
         let row = format!("| `{}` | ", code.as_str().unwrap());
         assert!(page.contains(&row), "docs/reference/json.md has no row {row}");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::{Map, Value, json};
 use teamkeep::settings::version::{Version, since};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use tempfile::TempDir;
 
 use crate::support::client_files::Lead;
@@ -98,7 +98,7 @@ fn plugin_hooks_use_known_events_and_run_the_plugin_script() {
     let events = hooks();
     assert_eq!(events.len(), 17);
     for (event, groups) in &events {
-        assert_ne!(Kind::named(event), Kind::Unknown, "{event}");
+        assert_ne!(EventKind::named(event), EventKind::Unknown, "{event}");
         let hook = &groups[0]["hooks"][0];
         assert_eq!(hook["command"], "${CLAUDE_PLUGIN_ROOT}/bin/teamkeep-plugin");
         assert_eq!(hook["args"], json!(["hook", kebab(event)]));

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::line_owners::LineOwners;
-use super::{Attribution, Change};
+use super::{Attribution, ToolChange};
 use teamkeep_model::team::is_uuid;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
@@ -16,7 +16,7 @@ const VERSION: &str = "0.1";
 /// One trace record of a run: the lines that its agents added and that no later change removed, with their numbers after
 /// its last change. Its files are those below `root`. The same run has the same ID in each export.
 pub fn agent_trace(run: &RunRecord, found: &Attribution, root: &Path, at: Timestamp) -> Value {
-    let mut files: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
+    let mut files: BTreeMap<&str, Vec<&ToolChange>> = BTreeMap::new();
     for change in &found.changes {
         if let Some(path) = change.path.strip_prefix(root).ok().and_then(Path::to_str) {
             files.entry(path).or_default().push(change);

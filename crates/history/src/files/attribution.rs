@@ -14,13 +14,13 @@ use teamkeep_system::fs;
 /// The changes and commits of a run, in order of time.
 #[derive(Debug, Default, Serialize)]
 pub struct Attribution {
-    pub changes: Vec<Change>,
+    pub changes: Vec<ToolChange>,
     pub commits: Vec<MadeCommit>,
 }
 
 /// The change of a file by one tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct ToolChange {
     pub at: Timestamp,
     pub agent: String,
     /// The tasks that the agent had in progress.
@@ -42,7 +42,7 @@ pub struct FileChange {
     pub run: String,
     pub team: Option<String>,
     #[serde(flatten)]
-    pub change: Change,
+    pub change: ToolChange,
 }
 
 impl FileChange {
@@ -82,7 +82,7 @@ impl Attribution {
             let tasks =
                 held.map(|(id, task, _)| TaskRef { id: id.to_owned(), subject: task.subject.clone() });
             let tasks: Vec<TaskRef> = tasks.collect();
-            found.changes.extend(changes.edits.iter().map(|edit| Change {
+            found.changes.extend(changes.edits.iter().map(|edit| ToolChange {
                 at,
                 agent: used.transcript.by.clone(),
                 tasks: tasks.clone(),
@@ -124,7 +124,7 @@ impl Attribution {
     }
 }
 
-impl Change {
+impl ToolChange {
     /// The texts of the lines that it added.
     pub(crate) fn added_lines(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().filter_map(|line| match line {
@@ -185,7 +185,7 @@ impl FileHistory {
 }
 
 /// The changed files of a run in this directory, by path. `changes` are in order of time.
-pub fn file_histories(changes: &[Change], directory: Option<&Path>) -> Vec<FileHistory> {
+pub fn file_histories(changes: &[ToolChange], directory: Option<&Path>) -> Vec<FileHistory> {
     let mut files: BTreeMap<&Path, Vec<FileUser>> = BTreeMap::new();
     for change in changes {
         let agents = files.entry(&change.path).or_default();

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::attribution::Change;
+use super::attribution::ToolChange;
 use crate::transcript::LineChange;
 
 /// Lines beyond are ignored: the number of a line is not checked against the size of the file.
@@ -12,16 +12,16 @@ const MAX_LINES: usize = 1_000_000;
 
 /// The change of each line, from the first; `None` for lines that no recorded change added.
 #[derive(Debug, Default)]
-pub(super) struct LineOwners<'a>(Vec<Option<(&'a Change, &'a str)>>);
+pub(super) struct LineOwners<'a>(Vec<Option<(&'a ToolChange, &'a str)>>);
 
 impl<'a> LineOwners<'a> {
     /// Applies the changes of one file, which are in order of time.
-    pub(super) fn of(changes: impl Iterator<Item = &'a Change>) -> LineOwners<'a> {
+    pub(super) fn of(changes: impl Iterator<Item = &'a ToolChange>) -> LineOwners<'a> {
         changes.fold(LineOwners::default(), LineOwners::then)
     }
 
     /// Applies a change, whose lines are in the order of the file; others are ignored.
-    fn then(self, change: &'a Change) -> LineOwners<'a> {
+    fn then(self, change: &'a ToolChange) -> LineOwners<'a> {
         let (mut before, mut after) = (self.0.into_iter(), Vec::new());
         for line in change.lines.iter() {
             let number = match line {
@@ -49,13 +49,13 @@ impl<'a> LineOwners<'a> {
     }
 
     /// The change that added the line with this number, from 1, and the text that it added.
-    pub(super) fn line(&self, number: usize) -> Option<(&'a Change, &'a str)> {
+    pub(super) fn line(&self, number: usize) -> Option<(&'a ToolChange, &'a str)> {
         *self.0.get(number.checked_sub(1)?)?
     }
 
     /// Blocks of lines of the same change: the change, the first and the last number.
-    pub(super) fn blocks(&self) -> Vec<(&'a Change, usize, usize)> {
-        let mut blocks: Vec<(&Change, usize, usize)> = Vec::new();
+    pub(super) fn blocks(&self) -> Vec<(&'a ToolChange, usize, usize)> {
+        let mut blocks: Vec<(&ToolChange, usize, usize)> = Vec::new();
         for (number, owner) in (1..).zip(&self.0) {
             let Some((change, _)) = owner else { continue };
             match blocks.last_mut() {
@@ -88,7 +88,7 @@ pub enum FoundBy {
 /// Finds the change that a line of the present file comes from.
 #[derive(Debug)]
 pub struct LineFinder<'a> {
-    changes: &'a [&'a Change],
+    changes: &'a [&'a ToolChange],
     owners: LineOwners<'a>,
     /// The newest change that added each text.
     by_text: HashMap<&'a str, usize>,
@@ -96,7 +96,7 @@ pub struct LineFinder<'a> {
 
 impl<'a> LineFinder<'a> {
     /// `changes` are those of the file, in order of time.
-    pub fn of(changes: &'a [&'a Change]) -> LineFinder<'a> {
+    pub fn of(changes: &'a [&'a ToolChange]) -> LineFinder<'a> {
         let mut by_text = HashMap::new();
         for (index, change) in changes.iter().enumerate() {
             by_text.extend(change.added_lines().map(|text| (text, index)));

@@ -6,5 +6,7 @@ mod attribution;
 mod line_owners;
 
 pub use agent_trace::agent_trace;
-pub use attribution::{Attribution, Change, FileChange, FileHistory, MadeCommit, TaskRef, file_histories};
+pub use attribution::{
+    Attribution, FileChange, FileHistory, MadeCommit, TaskRef, ToolChange, file_histories,
+};
 pub use line_owners::{FoundBy, LineFinder, PresentLine};

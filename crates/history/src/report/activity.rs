@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::input::ReportInput;
 use crate::timeline::{EntryKind, Kind, RunData, Timeline};
 use teamkeep_model::event::ActorKind;
-use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::Timestamp;
 
 /// The times of each agent, in milliseconds, in order. Automatic actions of Claude Code do not count.

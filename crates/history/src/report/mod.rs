@@ -20,15 +20,15 @@ pub use activity::ActivityTimes;
 pub use agents::{Agent, Instance, Role};
 pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, restore_command};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
-pub use observations::{Code, Observation};
+pub use observations::{Observation, ObservationKind};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
 pub use spending::{BurnRate, ModelUsage, RestUsage, TaskUsage, TokenUsage};
 pub use summary::RunSummary;
-pub use tasks::{Change, TaskHistory};
+pub use tasks::{TaskHistory, TaskUpdate};
 pub use teamkeep_policy::spending::AS_OF as PRICES_AS_OF;
 pub use tools::{ToolUser, Tools};
 pub use turns::Turn;
-pub use verdict::{Outcome, Verdict};
+pub use verdict::{RunOutcome, RunVerdict};
 pub use work::{TimePerAgent, Work};
 
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ use teamkeep_redact::Redactor;
 pub struct Report {
     pub v: u8,
     #[serde(default)]
-    pub verdict: Verdict,
+    pub verdict: RunVerdict,
     pub overview: Overview,
     pub phases: Vec<Phase>,
     pub agents: Vec<Agent>,
@@ -82,7 +82,7 @@ impl Report {
         let incidents = incidents::incidents(&scene);
         let mut report = Report {
             v: 1,
-            verdict: Verdict::default(),
+            verdict: RunVerdict::default(),
             overview: overview::overview(&case, (&mail, &tasks, &turns), case.until(now)),
             phases: overview::phases(&case),
             agents: agents::agents(&case, &turns),

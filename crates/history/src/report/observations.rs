@@ -6,7 +6,7 @@ use strum::VariantArray;
 use super::incidents::{Incident, IncidentKind};
 use super::input::ReportInput;
 use super::messages::{MessageRow, MessageStats};
-use super::tasks::{Change, TaskHistory};
+use super::tasks::{TaskHistory, TaskUpdate};
 use crate::timeline::{Entry, Kind};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::Timestamp;
@@ -14,7 +14,7 @@ use teamkeep_policy::Decision;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
-    pub code: Code,
+    pub code: ObservationKind,
     pub at: Option<Timestamp>,
     pub who: Option<String>,
     pub task: Option<String>,
@@ -27,7 +27,7 @@ pub struct Observation {
 /// The kinds of observations, most important first. Kinds are only added, never renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
-pub enum Code {
+pub enum ObservationKind {
     StoppedAtWork,
     WorkReturned,
     /// The run ended, or the task was erased, before it was completed.
@@ -44,8 +44,8 @@ pub enum Code {
     Unreadable,
 }
 
-impl Code {
-    pub const ALL: &[Code] = Code::VARIANTS;
+impl ObservationKind {
+    pub const ALL: &[ObservationKind] = ObservationKind::VARIANTS;
 }
 
 pub(super) fn observations(
@@ -69,17 +69,18 @@ fn contains(incident: &Incident, observation: &Observation) -> bool {
     let has_task = observation.task.as_ref().is_some_and(|task| incident.tasks.contains(task));
     let has_entry = observation.entry.as_ref().is_some_and(|entry| incident.evidence.contains(entry));
     match observation.code {
-        Code::StoppedAtWork | Code::WorkReturned | Code::Unfinished | Code::TaskErased => {
-            has_task || has_entry
-        }
-        Code::NoEnd => incident.kind == IncidentKind::CrashedLead,
+        ObservationKind::StoppedAtWork
+        | ObservationKind::WorkReturned
+        | ObservationKind::Unfinished
+        | ObservationKind::TaskErased => has_task || has_entry,
+        ObservationKind::NoEnd => incident.kind == IncidentKind::CrashedLead,
         _ => has_entry,
     }
 }
 
 impl Observation {
     /// An observation with only the required fields.
-    pub fn new(code: Code, what: impl Into<String>) -> Observation {
+    pub fn new(code: ObservationKind, what: impl Into<String>) -> Observation {
         Observation { code, at: None, who: None, task: None, what: what.into(), entry: None }
     }
 
@@ -107,7 +108,9 @@ fn stopped_at_work(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Observa
         for task in tasks.iter().filter(|task| task.is_held(who, entry.at.millis())) {
             let what =
                 format!("{who} approved its shutdown with task {} in progress{}", task.id, called(task));
-            found.push(Observation::new(Code::StoppedAtWork, what).shown_by(entry).of(who).task(&task.id));
+            found.push(
+                Observation::new(ObservationKind::StoppedAtWork, what).shown_by(entry).of(who).task(&task.id),
+            );
         }
     }
     found
@@ -116,7 +119,7 @@ fn stopped_at_work(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Observa
 /// Tasks that were returned to pending, erased or never completed.
 fn task_observations(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Observation> {
     let mut found = Vec::new();
-    let returned = |change: &&Change| {
+    let returned = |change: &&TaskUpdate| {
         change.by == "client" && change.to == Some(TaskStatus::Pending) && change.owner_from.is_some()
     };
     for task in tasks {
@@ -124,13 +127,15 @@ fn task_observations(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Obser
             let owner = change.owner_from.as_deref().unwrap_or_default();
             let what =
                 format!("Claude Code returned task {} to pending and unassigned it (was {owner})", task.id);
-            found.push(Observation::new(Code::WorkReturned, what).at(change.at).of(owner).task(&task.id));
+            found.push(
+                Observation::new(ObservationKind::WorkReturned, what).at(change.at).of(owner).task(&task.id),
+            );
         }
         // Claude Code erases completed tasks in every run.
         let erased = task.changes.iter().filter(|change| change.kind == Kind::TaskErased);
         for change in erased.filter(|_| task.is_unfinished()) {
             let what = format!("Claude Code erased task {} ({}){}", task.id, task.status, called(task));
-            found.push(Observation::new(Code::TaskErased, what).at(change.at).task(&task.id));
+            found.push(Observation::new(ObservationKind::TaskErased, what).at(change.at).task(&task.id));
         }
         if task.is_unfinished() && (case.is_over() || task.removed_at.is_some()) {
             let last = task.changes.iter().rev().find_map(|change| change.owner.as_deref());
@@ -141,7 +146,7 @@ fn task_observations(case: &ReportInput<'_>, tasks: &[TaskHistory]) -> Vec<Obser
             };
             let (id, status, called) = (&task.id, &task.status, called(task));
             let what = format!("task {id} was never completed: status {status}, {owned}{called}");
-            let observation = Observation::new(Code::Unfinished, what).task(&task.id);
+            let observation = Observation::new(ObservationKind::Unfinished, what).task(&task.id);
             found.push(last.map_or(observation.clone(), |owner| observation.of(owner)));
         }
     }
@@ -163,9 +168,9 @@ fn message_observations(case: &ReportInput<'_>, mail: &MessageStats) -> Vec<Obse
         let observation = match (&message.refused, message.delivered) {
             // A message that a gate blocked is reported as a block.
             (Some(_), _) if message.blocked => continue,
-            (Some(_), _) => Observation::new(Code::Refused, format!("{what} was rejected{about}")),
+            (Some(_), _) => Observation::new(ObservationKind::Refused, format!("{what} was rejected{about}")),
             (None, Some(false)) => {
-                Observation::new(Code::NotDelivered, format!("{what} was never read{about}"))
+                Observation::new(ObservationKind::NotDelivered, format!("{what} was never read{about}"))
             }
             _ => continue,
         };
@@ -181,7 +186,7 @@ fn message_observations(case: &ReportInput<'_>, mail: &MessageStats) -> Vec<Obse
         let is_known = case.data.missing_until.is_none();
         if is_known && case.is_over() && !mail.messages.iter().any(|message| reports(&message)) {
             let what = format!("{name} never sent a message");
-            found.push(Observation::new(Code::NeverReported, what).of(name));
+            found.push(Observation::new(ObservationKind::NeverReported, what).of(name));
         }
     }
     found
@@ -191,12 +196,14 @@ fn verdict_observations(case: &ReportInput<'_>) -> Vec<Observation> {
     let observation = |entry: &Entry| {
         let verdict = entry.verdict().filter(|verdict| !verdict.repeated)?;
         let (code, done) = match (verdict.decision, verdict.blocks) {
-            (Decision::Block, _) => (Code::Blocked, "blocked".to_owned()),
-            (_, Some(1)) => (Code::Escalated, "allowed by the loop guard after 1 block".to_owned()),
-            (_, Some(blocks)) => {
-                (Code::Escalated, format!("allowed by the loop guard after {blocks} blocks"))
+            (Decision::Block, _) => (ObservationKind::Blocked, "blocked".to_owned()),
+            (_, Some(1)) => {
+                (ObservationKind::Escalated, "allowed by the loop guard after 1 block".to_owned())
             }
-            (Decision::Warn, _) => (Code::Warned, "warned".to_owned()),
+            (_, Some(blocks)) => {
+                (ObservationKind::Escalated, format!("allowed by the loop guard after {blocks} blocks"))
+            }
+            (Decision::Warn, _) => (ObservationKind::Warned, "warned".to_owned()),
             _ => return None,
         };
         let reason = verdict.reason.trim_end_matches('.');
@@ -207,17 +214,21 @@ fn verdict_observations(case: &ReportInput<'_>) -> Vec<Observation> {
 }
 
 fn data_gaps(case: &ReportInput<'_>) -> Vec<Observation> {
-    let mut found: Vec<Observation> =
-        case.data.problems().into_iter().map(|what| Observation::new(Code::Unreadable, what)).collect();
+    let mut found: Vec<Observation> = case
+        .data
+        .problems()
+        .into_iter()
+        .map(|what| Observation::new(ObservationKind::Unreadable, what))
+        .collect();
     if case.data.client_gone {
         let what = "the process of Claude Code is gone, but no end of the run was recorded";
-        found.push(Observation::new(Code::NoEnd, what).at(case.end));
+        found.push(Observation::new(ObservationKind::NoEnd, what).at(case.end));
     }
     if let Some(until) = &case.data.missing_until {
         let what = format!(
             "events until {until} are missing: the log was pruned before they were copied into the run"
         );
-        found.push(Observation::new(Code::EventsMissing, what).at(case.data.run.started_at));
+        found.push(Observation::new(ObservationKind::EventsMissing, what).at(case.data.run.started_at));
     }
     found
 }

@@ -8,7 +8,7 @@ use super::messages::MessageStats;
 use super::tasks::TaskHistory;
 use super::turns::Turn;
 use crate::timeline::{Entry, Kind};
-use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{TaskStatus, Tool, json};
 use teamkeep_policy::TaskChange;

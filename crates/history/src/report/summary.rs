@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Report;
 use super::incidents::IncidentKind;
-use super::verdict::Outcome;
+use super::verdict::RunOutcome;
 use crate::timeline::{RunData, Summary, Timeline};
 use teamkeep_config::Config;
 use teamkeep_model::time::Timestamp;
@@ -14,7 +14,7 @@ use teamkeep_store::archive::{Archive, RunRecord};
 pub struct RunSummary {
     /// The start of the first prompt, else the tasks, the team or the run.
     pub title: String,
-    pub outcome: Outcome,
+    pub outcome: RunOutcome,
     /// Number of completed tasks.
     pub completed: usize,
     /// Number of tasks that something lost, without those that were only open at the end.

@@ -24,11 +24,11 @@ pub struct TaskHistory {
     /// The times in which an agent had it in progress. A new subject does not start it again.
     #[serde(skip)]
     pub holds: Vec<Hold>,
-    pub changes: Vec<Change>,
+    pub changes: Vec<TaskUpdate>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct TaskUpdate {
     pub at: Timestamp,
     /// The author; `client` for Claude Code itself, `unknown` if unknown.
     pub by: String,
@@ -42,13 +42,13 @@ pub struct Change {
 
 pub(super) fn histories(case: &ReportInput<'_>) -> Vec<TaskHistory> {
     let mut team = LiveState::default();
-    let mut changes: HashMap<&str, Vec<Change>> = HashMap::new();
+    let mut changes: HashMap<&str, Vec<TaskUpdate>> = HashMap::new();
     for entry in case.entries {
         let Some(change) = entry.task() else { continue };
         let owner = |team: &LiveState| team.tasks.get(&change.id).and_then(|task| task.owner.clone());
         let owner_from = owner(&team);
         entry.apply_to(&mut team);
-        changes.entry(&change.id).or_default().push(Change {
+        changes.entry(&change.id).or_default().push(TaskUpdate {
             at: entry.at,
             by: entry.actor.clone(),
             kind: entry.kind(),
@@ -118,8 +118,8 @@ impl TaskHistory {
         self.spans(end, |change| change.owner.as_deref() == Some(name))
     }
 
-    pub fn spans(&self, end: i64, is_part: impl Fn(&Change) -> bool) -> Spans {
-        let is_open = |change: &Change| change.to.as_ref().is_some_and(|status| !status.is_done());
+    pub fn spans(&self, end: i64, is_part: impl Fn(&TaskUpdate) -> bool) -> Spans {
+        let is_open = |change: &TaskUpdate| change.to.as_ref().is_some_and(|status| !status.is_done());
         let until = self.changes.iter().skip(1).map(|change| change.at.millis()).chain([end]);
         let part = self.changes.iter().zip(until).filter(|(change, _)| is_open(change) && is_part(change));
         Spans::of(part.map(|(change, until)| (change.at.millis(), until)))

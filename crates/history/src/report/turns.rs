@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::input::ReportInput;
 use crate::timeline::{AgentSign, DeliveredMessage, Kind};
 use teamkeep_model::event::AgentRef;
-use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::team::Notice;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::Sign;

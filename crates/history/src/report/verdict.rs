@@ -13,8 +13,8 @@ use teamkeep_policy::spending::dollars;
 use teamkeep_store::metadata_only;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Verdict {
-    pub kind: Outcome,
+pub struct RunVerdict {
+    pub kind: RunOutcome,
     /// The start of the first prompt, else the subjects of the tasks, the team's name, or the run.
     pub title: String,
     pub sentence: String,
@@ -22,7 +22,7 @@ pub struct Verdict {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum RunOutcome {
     Completed,
     OpenWork,
     Crashed,
@@ -36,14 +36,14 @@ const MAX_TITLE_CHARS: usize = 100;
 const MAX_OPEN_LISTED: usize = 6;
 
 /// The verdict on a report that has everything else.
-pub(super) fn verdict(case: &ReportInput<'_>, report: &Report) -> Verdict {
+pub(super) fn verdict(case: &ReportInput<'_>, report: &Report) -> RunVerdict {
     let kind = match () {
-        () if report.incidents.iter().any(|one| one.kind == IncidentKind::CrashedLead) => Outcome::Crashed,
-        () if !case.is_over() => Outcome::Running,
-        () if report.tasks.iter().any(TaskHistory::is_unfinished) => Outcome::OpenWork,
-        () => Outcome::Completed,
+        () if report.incidents.iter().any(|one| one.kind == IncidentKind::CrashedLead) => RunOutcome::Crashed,
+        () if !case.is_over() => RunOutcome::Running,
+        () if report.tasks.iter().any(TaskHistory::is_unfinished) => RunOutcome::OpenWork,
+        () => RunOutcome::Completed,
     };
-    Verdict { kind, title: title(case, report), sentence: sentence(report) }
+    RunVerdict { kind, title: title(case, report), sentence: sentence(report) }
 }
 
 fn title(case: &ReportInput<'_>, report: &Report) -> String {

@@ -157,7 +157,7 @@ pub(super) fn waits_for_task(tasks: &[TaskHistory], name: &str, end: i64) -> Spa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::Change;
+    use crate::report::TaskUpdate;
 
     fn at(second: usize) -> Timestamp {
         Timestamp::from_millis(second as i64 * 1_000).unwrap()
@@ -185,7 +185,7 @@ mod tests {
     }
 
     fn task(id: &str, blocked_by: &[&str], owner: &str, changes: &[(usize, &str)]) -> TaskHistory {
-        let change = |(second, to): &(usize, &str)| Change {
+        let change = |(second, to): &(usize, &str)| TaskUpdate {
             at: at(*second),
             by: owner.to_owned(),
             kind: crate::timeline::Kind::TaskChanged,

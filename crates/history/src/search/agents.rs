@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use memchr::{memchr, memmem};
 
 use super::blocks::Blocks;
-use super::sources::{self, Source};
+use super::sources::{self, TextSource};
 use crate::reader::Range;
 use crate::timeline::RunCatalog;
 use teamkeep_model::event::{Actor, ActorKind};
@@ -31,7 +31,7 @@ impl<'a> Agents<'a> {
     }
 
     /// The agent whose transcript this is, as in the timeline of the last run of its session.
-    pub(super) fn owner(&self, source: &Source, path: &Path) -> String {
+    pub(super) fn owner(&self, source: &TextSource, path: &Path) -> String {
         let session = if is_agent_transcript(path) { path.ancestors().nth(2) } else { None };
         let session = session.map_or_else(|| path.with_extension(""), Path::to_owned);
         let is_own = |run: &&RunRecord| source.run.as_ref().is_none_or(|own| *own == run.run);
@@ -59,7 +59,7 @@ impl<'a> Agents<'a> {
     fn read_names(&self, run: &RunRecord) -> Names {
         let (mut names, mut buffer) = (Names::new(), Vec::new());
         let range = Range { since: Some(run.started_at), until: run.ended_at };
-        let is_own = |source: &Source| source.run.as_ref().is_none_or(|own| *own == run.run);
+        let is_own = |source: &TextSource| source.run.as_ref().is_none_or(|own| *own == run.run);
         for source in
             sources::events(self.catalog, range).unwrap_or_default().iter().filter(|one| is_own(one))
         {

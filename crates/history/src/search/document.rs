@@ -18,7 +18,7 @@ const MIN_DATA_BYTES: usize = 4 << 10;
 /// The kind of a text. Kinds are only added, never renamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum TextKind {
     /// A message between agents.
     Message,
     /// A request to an agent: by the user, or when it was started.
@@ -37,22 +37,22 @@ pub enum Kind {
     Verdict,
 }
 
-impl Kind {
-    pub const ALL: &[Kind] = Kind::VARIANTS;
+impl TextKind {
+    pub const ALL: &[TextKind] = TextKind::VARIANTS;
 
     pub fn word(self) -> String {
         serde_name(&self)
     }
 
-    pub fn parse(text: &str) -> error::Result<Kind> {
-        parse_kind(text, Kind::ALL)
+    pub fn parse(text: &str) -> error::Result<TextKind> {
+        parse_kind(text, TextKind::ALL)
     }
 }
 
 /// One text to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Document {
-    pub kind: Kind,
+pub(super) struct SearchText {
+    pub kind: TextKind,
     pub at: Timestamp,
     pub agent: String,
     /// The tool, the recipient, the task or the gate.
@@ -71,10 +71,10 @@ pub(super) struct Author {
 
 impl Author {
     /// A document of this author; `None` without a text.
-    pub(super) fn document(&self, kind: Kind, title: &str, text: String) -> Option<Document> {
+    pub(super) fn document(&self, kind: TextKind, title: &str, text: String) -> Option<SearchText> {
         let (agent, at, title) = (self.agent.clone(), self.at, title.to_owned());
         let is_empty = text.trim().is_empty();
-        (!is_empty).then_some(Document { kind, at, agent, title, key: String::new(), text })
+        (!is_empty).then_some(SearchText { kind, at, agent, title, key: String::new(), text })
     }
 }
 
@@ -142,9 +142,9 @@ mod tests {
 
     #[test]
     fn a_kind_is_parsed_from_its_word() {
-        for kind in Kind::ALL {
-            assert_eq!(Kind::parse(&kind.word()).unwrap(), *kind);
+        for kind in TextKind::ALL {
+            assert_eq!(TextKind::parse(&kind.word()).unwrap(), *kind);
         }
-        assert_eq!(Kind::parse("mesage").unwrap_err().hints, ["did you mean \"message\"?"]);
+        assert_eq!(TextKind::parse("mesage").unwrap_err().hints, ["did you mean \"message\"?"]);
     }
 }

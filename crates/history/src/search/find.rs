@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::hit::Hit;
 use super::merge::Merge;
 use super::scan::{MAX_AGENTS, Request, Scan, Scanned};
-use super::sources::{self, Source};
+use super::sources::{self, TextSource};
 use crate::parallel::{self, InOrder};
 use crate::reader::Range;
 use crate::timeline::RunCatalog;
@@ -27,7 +27,7 @@ pub enum Step {
 }
 
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct SearchSummary {
     /// Whether there are more than the limit.
     pub has_more: bool,
     /// Whether the deadline ended the search.
@@ -38,7 +38,7 @@ pub struct Found {
     pub problems: Vec<String>,
 }
 
-impl Found {
+impl SearchSummary {
     /// Adds the hits of a source; returns the time before which no hits are needed.
     fn add(&mut self, scanned: Scanned, merge: &mut Merge) -> Option<Timestamp> {
         self.has_more |= scanned.has_more;
@@ -53,15 +53,15 @@ pub fn find(
     catalog: &RunCatalog,
     request: &Request<'_>,
     mut each: impl FnMut(Step) -> Result<bool>,
-) -> Result<Found> {
+) -> Result<SearchSummary> {
     let sources = sources::list(catalog, Range { since: request.since, until: request.until })?;
     if !each(Step::Begin(sources.iter().map(|source| source.size).sum()))? {
-        return Ok(Found::default());
+        return Ok(SearchSummary::default());
     }
     let mut merge = Merge::new(request.limit);
     let scan = Scan::new(catalog, request, merge.most);
-    let (mut found, mut is_wanted) = (Found::default(), true);
-    let read = |source: &Source, buffer: &mut Vec<u8>| {
+    let (mut found, mut is_wanted) = (SearchSummary::default(), true);
+    let read = |source: &TextSource, buffer: &mut Vec<u8>| {
         (!scan.is_over() && !scan.is_too_old(source)).then(|| scan.source(source, buffer))
     };
     // In the order of the sources, so that the result does not depend on the threads.
@@ -158,7 +158,7 @@ mod tests {
         (dir, catalog)
     }
 
-    fn search(catalog: &RunCatalog, limit: usize, deadline: Option<Instant>) -> (Vec<String>, Found) {
+    fn search(catalog: &RunCatalog, limit: usize, deadline: Option<Instant>) -> (Vec<String>, SearchSummary) {
         let pattern = Pattern::parse("needle", Syntax::default()).unwrap();
         let (agents, kinds) = (Vec::new(), Vec::new());
         let request =

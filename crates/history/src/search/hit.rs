@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::document::Kind;
+use super::document::TextKind;
 use super::pattern::Pattern;
 use super::snippet::Snippet;
 use teamkeep_model::time::Timestamp;
@@ -12,7 +12,7 @@ use teamkeep_system::command::quoted;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Hit {
     pub at: Timestamp,
-    pub kind: Kind,
+    pub kind: TextKind,
     pub agent: String,
     pub run: Option<String>,
     pub team: Option<String>,
@@ -88,14 +88,16 @@ impl Hit {
             return Some(format!("teamkeep log --raw --session {session} --since {from} --until {to}"));
         };
         Some(match self.kind {
-            Kind::Task => {
+            TextKind::Task => {
                 let at = around(1).map_or_else(String::new, |at| format!(" --at{at}"));
                 format!("teamkeep show {run}{at}")
             }
-            Kind::Message | Kind::Prompt | Kind::Reply | Kind::Thinking => {
+            TextKind::Message | TextKind::Prompt | TextKind::Reply | TextKind::Thinking => {
                 format!("teamkeep log {run}{} --full", part())
             }
-            Kind::Tool | Kind::Result | Kind::Verdict => format!("teamkeep log {run} --raw{}", part()),
+            TextKind::Tool | TextKind::Result | TextKind::Verdict => {
+                format!("teamkeep log {run} --raw{}", part())
+            }
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use super::document::Kind;
+use super::document::TextKind;
 use super::hit::Hit;
 use teamkeep_model::time::Timestamp;
 
@@ -28,7 +28,7 @@ pub(super) struct Merge {
 
 /// The properties that distinguish two hits of the same text.
 struct Known {
-    kind: Kind,
+    kind: TextKind,
     at: Timestamp,
     tool_use_id: Option<String>,
 }
@@ -121,11 +121,11 @@ impl Known {
         }
         let is_near = (self.at - other.at).num_milliseconds().abs() <= SAME_TEXT_MS;
         // A message is delivered long after it was sent, if its recipient is busy.
-        self.kind == Kind::Task || is_near || self.is_delivery() != other.is_delivery()
+        self.kind == TextKind::Task || is_near || self.is_delivery() != other.is_delivery()
     }
 
     /// Whether this is a message as its recipient received it.
     fn is_delivery(&self) -> bool {
-        self.kind == Kind::Message && self.tool_use_id.is_none()
+        self.kind == TextKind::Message && self.tool_use_id.is_none()
     }
 }

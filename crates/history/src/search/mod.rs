@@ -23,8 +23,8 @@ mod snippet;
 mod sources;
 mod transcript_texts;
 
-pub use document::Kind;
-pub use find::{Found, Step, find};
+pub use document::TextKind;
+pub use find::{SearchSummary, Step, find};
 pub use hit::Hit;
 pub use pattern::{Pattern, Syntax};
 pub use scan::Request;

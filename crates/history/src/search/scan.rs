@@ -11,12 +11,12 @@ use memchr::memmem;
 
 use super::agents::Agents;
 use super::blocks::{Blocks, count_lines};
-use super::document::{Document, Kind};
+use super::document::{SearchText, TextKind};
 use super::hit::Hit;
 use super::line_filter::last_line;
 use super::pattern::Pattern;
 use super::snippet::Snippet;
-use super::sources::{Content, Lines, Source};
+use super::sources::{Content, Lines, TextSource};
 use super::{event_texts, file_texts, transcript_texts};
 use crate::claims::Claims;
 use crate::timeline::RunCatalog;
@@ -32,7 +32,7 @@ pub struct Request<'a> {
     pub run: Option<&'a RunRecord>,
     /// The names of one agent; empty for all agents.
     pub agents: Vec<String>,
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<TextKind>,
     pub since: Option<Timestamp>,
     pub until: Option<Timestamp>,
     pub limit: usize,
@@ -72,7 +72,7 @@ pub(super) struct Scanned {
 /// Where a text is.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    source: &'a Source,
+    source: &'a TextSource,
     line: u64,
     session: Option<&'a str>,
     run: Option<&'a str>,
@@ -114,12 +114,12 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether all texts of the source are older than the hits that are needed.
-    pub(super) fn is_too_old(&self, source: &Source) -> bool {
+    pub(super) fn is_too_old(&self, source: &TextSource) -> bool {
         source.until.is_some_and(|until| until.millis() < self.floor.load(Ordering::Relaxed))
     }
 
     /// Searches a source. `buffer` is memory to read it into.
-    pub(super) fn source(&self, source: &Source, buffer: &mut Vec<u8>) -> Scanned {
+    pub(super) fn source(&self, source: &TextSource, buffer: &mut Vec<u8>) -> Scanned {
         let mut scanned = Scanned::default();
         if source.lines == Lines::TeamFiles {
             self.team_files(source, &mut scanned);
@@ -130,7 +130,7 @@ impl<'a> Scan<'a> {
         scanned
     }
 
-    fn lines(&self, source: &Source, buffer: &mut Vec<u8>, scanned: &mut Scanned) {
+    fn lines(&self, source: &TextSource, buffer: &mut Vec<u8>, scanned: &mut Scanned) {
         let from = match source.open(self.catalog) {
             Ok(from) => from,
             Err(error) => return scanned.problem = problem(source, &error),
@@ -168,7 +168,7 @@ impl<'a> Scan<'a> {
         let place = Place { session: recorded.session.as_deref(), run, ..place };
         for document in event_texts::documents(recorded) {
             // The input of a tool is found at the time of its call.
-            let is_input = recorded.event.starts_with("PostToolUse") && document.kind != Kind::Result;
+            let is_input = recorded.event.starts_with("PostToolUse") && document.kind != TextKind::Result;
             let is_call = |line: &[u8]| memmem::find(line, b"\"PreToolUse\"").map(drop);
             if is_input && self.is_wanted(&document) && line.find_before(&document.key, is_call).is_some() {
                 continue;
@@ -189,7 +189,7 @@ impl<'a> Scan<'a> {
         let session = session.as_deref().or(session_of(path));
         for mut document in documents {
             // Finding the tool takes longer.
-            if document.kind == Kind::Result && self.is_wanted(&document) {
+            if document.kind == TextKind::Result && self.is_wanted(&document) {
                 let tool =
                     line.find_before(&document.key, |line| transcript_texts::tool_of(line, &document.key));
                 if tool.as_deref().is_some_and(event_texts::is_repeated) {
@@ -203,7 +203,7 @@ impl<'a> Scan<'a> {
     }
 
     /// The last archived contents of the tasks and inboxes of a run.
-    fn team_files(&self, source: &Source, scanned: &mut Scanned) {
+    fn team_files(&self, source: &TextSource, scanned: &mut Scanned) {
         let Some(run) = source.run.as_deref() else { return };
         let place = Place { source, line: 0, session: None, run: Some(run) };
         let mut contents = self.catalog.archive.contents(run);
@@ -230,7 +230,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether a text matches, and passes the filters by kind and time.
-    fn is_wanted(&self, document: &Document) -> bool {
+    fn is_wanted(&self, document: &SearchText) -> bool {
         let (request, at) = (self.request, document.at);
         at.millis() >= self.floor.load(Ordering::Relaxed)
             && (request.kinds.is_empty() || request.kinds.contains(&document.kind))
@@ -239,7 +239,7 @@ impl<'a> Scan<'a> {
             && request.pattern.is_match(&document.text)
     }
 
-    fn add(&self, document: Document, place: Place<'_>, scanned: &mut Scanned) {
+    fn add(&self, document: SearchText, place: Place<'_>, scanned: &mut Scanned) {
         if !self.is_wanted(&document) {
             return;
         }
@@ -254,7 +254,7 @@ impl<'a> Scan<'a> {
             }
             return;
         }
-        let Document { kind, at, agent, title, key, text } = document;
+        let SearchText { kind, at, agent, title, key, text } = document;
         let transcript = match &place.source.lines {
             Lines::Transcript(path) => path.to_str().map(str::to_owned),
             _ => None,
@@ -293,7 +293,7 @@ impl Scanned {
 }
 
 /// Why a source could not be searched to its end. A file that is gone by now was pruned, or Claude Code removed it.
-fn problem(source: &Source, error: &Error) -> Option<String> {
+fn problem(source: &TextSource, error: &Error) -> Option<String> {
     let path = match &source.content {
         Content::File(path) => path.clone(),
         Content::Segment(segment) => segment.path(),

@@ -41,7 +41,7 @@ pub(super) enum Lines {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Source {
+pub(super) struct TextSource {
     pub content: Content,
     pub lines: Lines,
     /// The run to which all its lines belong, if that is known.
@@ -52,7 +52,7 @@ pub(super) struct Source {
     pub until: Option<Timestamp>,
 }
 
-impl Source {
+impl TextSource {
     /// Opens it for reading. An archived transcript is not checked.
     pub(super) fn open(&self, catalog: &RunCatalog) -> Result<Box<dyn Read>> {
         Ok(match &self.content {
@@ -65,9 +65,9 @@ impl Source {
 }
 
 /// The sources that can have texts of this time, the newest first.
-pub(super) fn list(catalog: &RunCatalog, range: Range) -> io::Result<Vec<Source>> {
+pub(super) fn list(catalog: &RunCatalog, range: Range) -> io::Result<Vec<TextSource>> {
     let mut sources = events(catalog, range)?;
-    let mut transcripts: BTreeMap<(Option<String>, String), Source> = BTreeMap::new();
+    let mut transcripts: BTreeMap<(Option<String>, String), TextSource> = BTreeMap::new();
     for run in &catalog.runs {
         for (path, found) in transcripts_of(catalog, run) {
             match transcripts.get_mut(&(found.run.clone(), path.clone())) {
@@ -84,18 +84,25 @@ pub(super) fn list(catalog: &RunCatalog, range: Range) -> io::Result<Vec<Source>
         }
         if run.team.is_some() {
             let (content, lines) = (Content::TeamFiles, Lines::TeamFiles);
-            sources.push(Source { content, lines, run: Some(run.run.clone()), size: 0, until: end_of(run) });
+            sources.push(TextSource {
+                content,
+                lines,
+                run: Some(run.run.clone()),
+                size: 0,
+                until: end_of(run),
+            });
         }
     }
     sources.extend(transcripts.into_values());
-    let is_old = |source: &Source| source.until.zip(range.since).is_some_and(|(until, since)| until < since);
+    let is_old =
+        |source: &TextSource| source.until.zip(range.since).is_some_and(|(until, since)| until < since);
     sources.retain(|source| !is_old(source));
     sources.sort_by_key(|source| std::cmp::Reverse(source.until.map_or(i64::MAX, Timestamp::millis)));
     Ok(sources)
 }
 
 /// The segments of all logs.
-pub(super) fn events(catalog: &RunCatalog, range: Range) -> io::Result<Vec<Source>> {
+pub(super) fn events(catalog: &RunCatalog, range: Range) -> io::Result<Vec<TextSource>> {
     let runs: BTreeMap<&str, &RunRecord> = catalog.runs.iter().map(|run| (run.run.as_str(), run)).collect();
     let mut sources = Vec::new();
     for log in catalog.logs.all()? {
@@ -104,7 +111,7 @@ pub(super) fn events(catalog: &RunCatalog, range: Range) -> io::Result<Vec<Sourc
             LogOwner::Session(_) => None,
         };
         for segment in log.segments()?.into_iter().filter(|segment| range.overlaps(segment)) {
-            sources.push(Source {
+            sources.push(TextSource {
                 lines: Lines::Events,
                 run: run.map(|run| run.run.clone()),
                 size: segment.size,
@@ -125,13 +132,13 @@ fn end_of(run: &RunRecord) -> Option<Timestamp> {
 }
 
 /// The transcripts of a run by their paths: Claude Code's files, and their archived copies.
-fn transcripts_of(catalog: &RunCatalog, run: &RunRecord) -> Vec<(String, Source)> {
+fn transcripts_of(catalog: &RunCatalog, run: &RunRecord) -> Vec<(String, TextSource)> {
     let is_transcript = |path: &str| path.ends_with(".jsonl");
     // The path of an imported transcript belongs to another machine.
     let imported = run.imported.is_some().then(|| run.run.clone());
     let of = |path: &str, content: Content, size: u64, until: Option<Timestamp>| {
         let lines = Lines::Transcript(PathBuf::from(path));
-        (path.to_owned(), Source { content, lines, run: imported.clone(), size, until })
+        (path.to_owned(), TextSource { content, lines, run: imported.clone(), size, until })
     };
     let live = catalog.archive.transcripts(run);
     let live = live.iter().filter_map(|path| {

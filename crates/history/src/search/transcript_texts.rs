@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::document::{Author, Document, Kind, strings};
-use super::event_texts::{Call, joined};
+use super::document::{Author, SearchText, TextKind, strings};
+use super::event_texts::{CalledTool, joined};
 use crate::transcript::delivered;
 use teamkeep_model::{json, time};
 
@@ -19,7 +19,7 @@ enum Role {
 
 /// The texts of one line, and its session. `owner` is the agent to which the transcript belongs. A result has no title: see
 /// [`tool_of`].
-pub(super) fn documents(line: &[u8], owner: impl FnOnce() -> String) -> (Vec<Document>, Option<String>) {
+pub(super) fn documents(line: &[u8], owner: impl FnOnce() -> String) -> (Vec<SearchText>, Option<String>) {
     let bytes = match std::str::from_utf8(line) {
         Ok(_) => Cow::Borrowed(line),
         Err(_) => Cow::Owned(String::from_utf8_lossy(line).into_owned().into_bytes()),
@@ -45,19 +45,19 @@ pub(super) fn documents(line: &[u8], owner: impl FnOnce() -> String) -> (Vec<Doc
 }
 
 /// The texts of a message to an agent, or by it.
-fn said(author: &Author, role: Role, text: &str) -> Vec<Document> {
+fn said(author: &Author, role: Role, text: &str) -> Vec<SearchText> {
     if role == Role::Agent {
-        return author.document(Kind::Reply, "", text.to_owned()).into_iter().collect();
+        return author.document(TextKind::Reply, "", text.to_owned()).into_iter().collect();
     }
     let messages = delivered(text);
     if messages.is_empty() {
-        return author.document(Kind::Prompt, "", text.to_owned()).into_iter().collect();
+        return author.document(TextKind::Prompt, "", text.to_owned()).into_iter().collect();
     }
     let to = &author.agent;
     let own = messages.into_iter().filter(|message| !is_notice(&message.text)).filter_map(|message| {
         let from = Author { agent: message.from, at: author.at };
         let summary = message.summary.filter(|summary| !message.text.starts_with(summary.as_str()));
-        from.document(Kind::Message, to, joined([&summary.unwrap_or_default(), &message.text]))
+        from.document(TextKind::Message, to, joined([&summary.unwrap_or_default(), &message.text]))
     });
     own.collect()
 }
@@ -79,19 +79,19 @@ pub(super) fn tool_of(line: &[u8], id: &str) -> Option<String> {
     blocks.iter().find(is_call)?.get("name")?.as_str().map(str::to_owned)
 }
 
-fn block_texts(author: &Author, role: Role, block: &Value) -> Vec<Document> {
+fn block_texts(author: &Author, role: Role, block: &Value) -> Vec<SearchText> {
     let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
     let document = match text("type") {
         "text" => return said(author, role, text("text")),
-        "thinking" => author.document(Kind::Thinking, "", text("thinking").to_owned()),
+        "thinking" => author.document(TextKind::Thinking, "", text("thinking").to_owned()),
         "tool_use" => {
             let input = block.get("input").unwrap_or(&Value::Null);
-            Call { tool: text("name"), id: text("id"), input }.document(author)
+            CalledTool { tool: text("name"), id: text("id"), input }.document(author)
         }
         "tool_result" => {
             let result = strings(block.get("content").unwrap_or(&Value::Null));
-            let result = author.document(Kind::Result, "", result);
-            result.map(|result| Document { key: text("tool_use_id").to_owned(), ..result })
+            let result = author.document(TextKind::Result, "", result);
+            result.map(|result| SearchText { key: text("tool_use_id").to_owned(), ..result })
         }
         _ => None,
     };
@@ -103,8 +103,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn texts(line: &[u8]) -> Vec<(Kind, String, String)> {
-        let own = |found: Document| (found.kind, found.agent, found.text);
+    fn texts(line: &[u8]) -> Vec<(TextKind, String, String)> {
+        let own = |found: SearchText| (found.kind, found.agent, found.text);
         documents(line, || "alice".to_owned()).0.into_iter().map(own).collect()
     }
 
@@ -116,8 +116,11 @@ mod tests {
             {"type": "tool_use", "id": "t2", "name": "Bash", "input": {"command": "cargo test", "timeout": 3}},
         ]}});
         let alice = |kind, text: &str| (kind, "alice".to_owned(), text.to_owned());
-        let expected =
-            [alice(Kind::Reply, "done"), alice(Kind::Message, "half of it"), alice(Kind::Tool, "cargo test")];
+        let expected = [
+            alice(TextKind::Reply, "done"),
+            alice(TextKind::Message, "half of it"),
+            alice(TextKind::Tool, "cargo test"),
+        ];
         assert_eq!(texts(line.to_string().as_bytes()), expected);
     }
 
@@ -126,7 +129,7 @@ mod tests {
         let content = "<teammate-message teammate_id=\"bob\" summary=\"s\">\nhello\n</teammate-message>\n\n\
                        <teammate-message teammate_id=\"bob\">\n{\"type\":\"idle_notification\"}\n</teammate-message>";
         let line = json!({"type": "user", "message": {"content": content}}).to_string();
-        assert_eq!(texts(line.as_bytes()), [(Kind::Message, "bob".to_owned(), "s\nhello".to_owned())]);
+        assert_eq!(texts(line.as_bytes()), [(TextKind::Message, "bob".to_owned(), "s\nhello".to_owned())]);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::LoadedEvent;
 use super::loaded_event::change_actors;
 use teamkeep_model::Tool;
 use teamkeep_model::event::{Actor, ActorKind, LEAD};
-use teamkeep_model::payload::{AgentId, Kind, Spawn};
+use teamkeep_model::payload::{AgentId, EventKind, Spawn};
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::stopped;
 use teamkeep_store::archive::RunRecord;
@@ -42,7 +42,7 @@ pub(super) fn name_agents(events: &mut [LoadedEvent], members: &[String], run: &
 
 /// The id of the plain subagent that a call launched. The response about a teammate is another one.
 fn launched(event: &LoadedEvent) -> Option<&str> {
-    let is_launch = event.kind == Kind::PostToolUse && event.tool() == Some(Tool::Agent);
+    let is_launch = event.kind == EventKind::PostToolUse && event.tool() == Some(Tool::Agent);
     let id = event.tool_response().get("agentId").filter(|_| is_launch)?.as_str()?;
     let is_plain = AgentId::parse(id) == AgentId::Plain && Spawn::of(event.payload()).is_none();
     is_plain.then_some(id)
@@ -82,7 +82,7 @@ impl SharedNames {
         let mut open: HashMap<(&str, &str), usize> = HashMap::new();
         for event in events.iter().filter(|event| event.verdict.is_none()) {
             // The agent that it ends has no call of its own any more.
-            if event.kind == Kind::PostToolUse
+            if event.kind == EventKind::PostToolUse
                 && event.tool() == Some(Tool::TaskStop)
                 && let Some(key) =
                     open.keys().copied().find(|(_, id)| stopped(event.tool_input()) == Some(*id))
@@ -97,7 +97,7 @@ impl SharedNames {
             };
             let key = (event.shown(run), id.as_str());
             let own = turns.entry(key.0).or_default();
-            if event.kind == Kind::SubagentStart {
+            if event.kind == EventKind::SubagentStart {
                 if let Some(before) = open.insert(key, own.len()).and_then(|place| own.get_mut(place)) {
                     before.to = Some(before.last);
                 }
@@ -105,7 +105,7 @@ impl SharedNames {
                 own.push(AgentTurn { id: id.clone(), from: event.at, to: None, last: event.at, is_subagent });
             } else if let Some(turn) = open.get(&key).and_then(|place| own.get_mut(*place)) {
                 turn.last = event.at;
-                if matches!(event.kind, Kind::SubagentStop | Kind::StopFailure) {
+                if matches!(event.kind, EventKind::SubagentStop | EventKind::StopFailure) {
                     turn.to = Some(event.at);
                     open.remove(&key);
                 }

@@ -9,7 +9,7 @@ use crate::claims::Claims;
 use crate::reader::{ReadErrors, read_parallel};
 use teamkeep_model::Tool;
 use teamkeep_model::event::{Actor, ActorKind, Recorded};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::{Journal, RunRecord, SessionRole};
 use teamkeep_store::log::{self, EventLog, LogOwner, Logs, Segment};
@@ -140,7 +140,7 @@ pub(super) struct EventKey<'a> {
     at: Timestamp,
     id: &'a str,
     in_run: bool,
-    kind: Kind,
+    kind: EventKind,
     actor: ActorKind,
 }
 
@@ -152,7 +152,7 @@ impl EarlierLife {
 
     /// Notes an event. Of two prompts of the same time, the one that is noted later counts.
     pub(super) fn note(&mut self, event: &EventKey<'_>) {
-        let is_prompt = event.kind == Kind::UserPromptSubmit && event.actor == ActorKind::Lead;
+        let is_prompt = event.kind == EventKind::UserPromptSubmit && event.actor == ActorKind::Lead;
         if is_prompt && self.has(event) && self.prompt.as_ref().is_none_or(|(at, _)| *at <= event.at) {
             self.prompt = Some((event.at, event.id.to_owned()));
         }
@@ -161,9 +161,9 @@ impl EarlierLife {
     /// Whether the timeline has this event. `tool` reads its tool.
     pub(super) fn selects(&self, event: &EventKey<'_>, tool: impl FnOnce() -> Option<Tool>) -> bool {
         !self.has(event)
-            || event.kind == Kind::SessionStart
+            || event.kind == EventKind::SessionStart
             || self.prompt.as_ref().is_some_and(|(_, id)| id == event.id)
-            || (event.kind == Kind::PostToolUse && tool() == Some(Tool::Agent))
+            || (event.kind == EventKind::PostToolUse && tool() == Some(Tool::Agent))
     }
 
     fn has(&self, event: &EventKey<'_>) -> bool {
@@ -187,7 +187,7 @@ impl<'a> EventKey<'a> {
             at: recorded.at,
             id: &recorded.id,
             in_run: recorded.run.is_some(),
-            kind: Kind::named(&recorded.event),
+            kind: EventKind::named(&recorded.event),
             actor: recorded.actor.kind,
         }
     }

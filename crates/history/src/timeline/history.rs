@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 
 use super::LoadedEvent;
-use teamkeep_model::team::{Entry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
+use teamkeep_model::team::{InboxEntry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::archive::{Archive, Journal, Snapshot};
 
@@ -25,7 +25,7 @@ pub struct InboxCopy {
     pub inbox: String,
     /// When it was first seen there, by teamkeep's clock.
     pub seen_at: Timestamp,
-    pub entry: Entry,
+    pub entry: InboxEntry,
 }
 
 /// The owner of an inbox, from its file name. A temporary file has more after `.json`.

@@ -9,9 +9,9 @@ use super::entry::{
     Entry, EntryKind, JoinEntry, SessionEntry, Source, StopEntry, TurnEntry, TurnEvent, VerdictEntry,
     add_source,
 };
-use super::run_data::{Call, RunData, spawns};
+use super::run_data::{CallEvents, RunData, spawns};
 use teamkeep_model::event::{ActorKind, LEAD};
-use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{Tool, json};
 use teamkeep_policy::{Decision, Judged, Ledger, RecordedVerdict, TeammateRef, Verdict, stopped};
@@ -93,7 +93,7 @@ struct Stop<'a> {
 fn stops(data: &RunData) -> Vec<Stop<'_>> {
     let mut found = Vec::new();
     let calls = data.tool_calls(Tool::TaskStop);
-    let done: HashMap<&str, &Call<'_>> =
+    let done: HashMap<&str, &CallEvents<'_>> =
         calls.iter().filter_map(|call| Some((call.after?.id(), call))).collect();
     if done.is_empty() {
         return found;

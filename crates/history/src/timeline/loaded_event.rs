@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use teamkeep_model::event::{Actor, ActorKind, Recorded};
-use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{Tool, TraceParent};
 use teamkeep_policy::RecordedVerdict;
@@ -24,7 +24,7 @@ pub struct LoadedEvent {
     pub place: u32,
     /// Whether the hook call belonged to the run; otherwise it was made before its session had a run.
     pub in_run: bool,
-    pub kind: Kind,
+    pub kind: EventKind,
     origin: Arc<Origin>,
     content: Content,
     pub traceparent: Option<Box<TraceParent>>,
@@ -116,12 +116,13 @@ impl<'a> CallLine<'a> {
     pub(super) fn read(line: &'a [u8]) -> Option<CallLine<'a>> {
         let text = str::from_utf8(line).ok().filter(|text| text.starts_with('{'))?;
         let line: CallLine<'_> = serde_json::from_str(text).ok()?;
-        let is_call = line.v == VERSION && matches!(line.kind(), Kind::PreToolUse | Kind::PostToolUse);
+        let is_call =
+            line.v == VERSION && matches!(line.kind(), EventKind::PreToolUse | EventKind::PostToolUse);
         (is_call && !Tool::named(&line.payload.tool_name).manages_teams()).then_some(line)
     }
 
-    fn kind(&self) -> Kind {
-        Kind::named(&self.event)
+    fn kind(&self) -> EventKind {
+        EventKind::named(&self.event)
     }
 
     /// Whether the timeline is the same without this event, as without most of them.
@@ -190,10 +191,10 @@ impl EventLoader {
 
     /// Loads an event that is not a [`CallLine`].
     pub(super) fn load(&self, recorded: Recorded) -> LoadedEvent {
-        let kind = Kind::named(&recorded.event);
+        let kind = EventKind::named(&recorded.event);
         let mut payload = Payload::fields_of(&recorded.payload);
         // The start of a session has the project's directory.
-        if kind != Kind::SessionStart {
+        if kind != EventKind::SessionStart {
             payload.forget(&UNUSED_FIELDS);
         }
         let Recorded { session, task_list, actor, .. } = recorded;

@@ -42,13 +42,13 @@ pub use run_data::{ClockMap, RunData, is_client_gone, open_index};
 pub use state::{Departures, Diff, State, Things, diff, state};
 pub use summary::{Summary, project};
 pub use tasks::held_until_shutdown;
-pub use transcripts::{Cost, DeliveredMessage, Outcome, ToolUse, Transcript, Transcripts, read_note};
+pub use transcripts::{Cost, DeliveredMessage, ToolOutcome, ToolUse, Transcript, Transcripts, read_note};
 pub use unread_counts::UnreadCounts;
 
 use std::collections::HashSet;
 
 use teamkeep_model::TaskStatus;
-use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::TaskChange;
 

@@ -9,7 +9,7 @@ use super::events::{ClockJump, correct_clock};
 use super::transcript_owners::TranscriptOwners;
 use super::transcripts::{Transcripts, load_transcripts};
 use super::{Entry, History, LoadedEvent, TaskIds};
-use teamkeep_model::payload::{Kind, Spawn};
+use teamkeep_model::payload::{EventKind, Spawn};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_model::{ProcessId, Tool};
 use teamkeep_store::archive::{Archive, Index, Interval, Journal, RunRecord, SessionRecord, worktree_of};
@@ -147,22 +147,24 @@ impl RunData {
         problems
     }
 
-    pub(super) fn tool_calls(&self, tool: Tool) -> Vec<Call<'_>> {
-        let mut calls: Vec<Call<'_>> = Vec::new();
+    pub(super) fn tool_calls(&self, tool: Tool) -> Vec<CallEvents<'_>> {
+        let mut calls: Vec<CallEvents<'_>> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
         for event in &self.events {
-            if !matches!(event.kind, Kind::PreToolUse | Kind::PostToolUse) || event.tool() != Some(tool) {
+            if !matches!(event.kind, EventKind::PreToolUse | EventKind::PostToolUse)
+                || event.tool() != Some(tool)
+            {
                 continue;
             }
             let id = event.tool_use_id();
             let index = id.and_then(|id| places.get(id).copied()).unwrap_or(calls.len());
             if index == calls.len() {
-                calls.push(Call { id, ..Call::default() });
+                calls.push(CallEvents { id, ..CallEvents::default() });
                 places.extend(id.map(|id| (id, index)));
             }
             let call = &mut calls[index];
             match event.kind {
-                Kind::PreToolUse => call.before = Some(event),
+                EventKind::PreToolUse => call.before = Some(event),
                 _ => call.after = Some(event),
             }
         }
@@ -176,8 +178,9 @@ fn crashed_panes(
     events: &[LoadedEvent],
     is_gone: impl Fn(&ProcessId) -> bool,
 ) -> Vec<String> {
-    let has_ended =
-        |id: &str| events.iter().any(|event| event.kind == Kind::SessionEnd && event.session() == Some(id));
+    let has_ended = |id: &str| {
+        events.iter().any(|event| event.kind == EventKind::SessionEnd && event.session() == Some(id))
+    };
     let is_gone =
         |session: &SessionRecord| session.gone_at.is_some() || session.process.as_ref().is_some_and(&is_gone);
     let crashed = run.sessions.iter().filter(|session| is_gone(session) && !has_ended(&session.id));
@@ -199,13 +202,13 @@ pub fn is_client_gone(archive: &Archive, run: &RunRecord) -> bool {
 }
 
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Call<'a> {
+pub(super) struct CallEvents<'a> {
     pub id: Option<&'a str>,
     pub before: Option<&'a LoadedEvent>,
     pub after: Option<&'a LoadedEvent>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> CallEvents<'a> {
     pub(super) fn first(&self) -> Option<&'a LoadedEvent> {
         self.before.or(self.after)
     }
@@ -216,7 +219,7 @@ impl<'a> Call<'a> {
 }
 
 pub(super) fn spawns(events: &[LoadedEvent]) -> impl Iterator<Item = (&LoadedEvent, Spawn)> {
-    let done = events.iter().filter(|event| event.kind == Kind::PostToolUse);
+    let done = events.iter().filter(|event| event.kind == EventKind::PostToolUse);
     done.filter_map(|event| Some((event, Spawn::of(event.payload())?)))
 }
 
@@ -244,7 +247,7 @@ pub struct ClockMap {
 
 impl ClockMap {
     pub fn of(data: &RunData) -> ClockMap {
-        let calls = data.events.iter().filter(|event| event.kind == Kind::PreToolUse);
+        let calls = data.events.iter().filter(|event| event.kind == EventKind::PreToolUse);
         let ties = calls.filter_map(|event| {
             let used = data.transcripts.uses.get(event.tool_use_id()?)?;
             Some((used.at?, event.at))

@@ -173,14 +173,14 @@ pub struct Things {
     pub new: BTreeMap<String, Value>,
     pub gone: BTreeMap<String, Value>,
     /// Items that exist at both: the changes, by field.
-    pub changed: BTreeMap<String, BTreeMap<&'static str, Change>>,
+    pub changed: BTreeMap<String, BTreeMap<&'static str, FieldChange>>,
     #[serde(skip)]
     pub titles: BTreeMap<String, String>,
 }
 
 /// The values of a field at two moments; null if missing.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct FieldChange {
     pub from: Value,
     pub to: Value,
 }
@@ -236,9 +236,9 @@ fn things(
             things.new.insert(name.clone(), now.clone());
             continue;
         };
-        let changes: BTreeMap<&str, Change> = fields
+        let changes: BTreeMap<&str, FieldChange> = fields
             .iter()
-            .map(|(ours, theirs)| (*ours, Change { from: field(then, theirs), to: field(now, theirs) }))
+            .map(|(ours, theirs)| (*ours, FieldChange { from: field(then, theirs), to: field(now, theirs) }))
             .filter(|(_, change)| change.from != change.to)
             .collect();
         if !changes.is_empty() {

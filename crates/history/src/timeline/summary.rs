@@ -7,7 +7,7 @@ use super::changes::state_after;
 use super::entry::{Entry, MessageEvent};
 use super::run_data::RunData;
 use teamkeep_model::event::LEAD;
-use teamkeep_model::payload::Kind as PayloadKind;
+use teamkeep_model::payload::EventKind as PayloadKind;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::EndedBy;
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::entry::{Entry, EntryKind, Source};
 use super::messages::names;
-use super::run_data::{Call, RunData};
-use super::transcripts::Outcome;
-use teamkeep_model::payload::{Kind as Event, TaskUpdate};
+use super::run_data::{CallEvents, RunData};
+use super::transcripts::ToolOutcome;
+use teamkeep_model::payload::{EventKind as Event, TaskUpdate};
 use teamkeep_model::team::{spelled, without_team};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{TaskStatus, Tool};
@@ -163,9 +163,9 @@ fn from_creation(data: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
 }
 
 fn updates(data: &RunData, names: &HashMap<String, String>) -> Vec<Update> {
-    let read = |call: Call<'_>| -> Option<(String, TaskUpdate, Option<String>)> {
+    let read = |call: CallEvents<'_>| -> Option<(String, TaskUpdate, Option<String>)> {
         let used = call.id.and_then(|id| data.transcripts.uses.get(id));
-        let is_done = used.is_some_and(|used| used.result == Some(Outcome::Done));
+        let is_done = used.is_some_and(|used| used.result == Some(ToolOutcome::Done));
         let event = call.after.or(call.before.filter(|_| is_done))?;
         let mut update = TaskUpdate::of(event.tool_input(), event.tool_response())?;
         update.owner = update.owner.map(|owner| owner_of(&owner, data, names).unwrap_or_default());

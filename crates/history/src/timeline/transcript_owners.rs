@@ -7,10 +7,10 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::LoadedEvent;
-use crate::transcript::{Delivered, Record, TranscriptItem};
+use crate::transcript::{Delivered, TranscriptItem, TranscriptRecord};
 use teamkeep_model::Tool;
 use teamkeep_model::event::ActorKind;
-use teamkeep_model::payload::{Kind, Message, MessageKind};
+use teamkeep_model::payload::{EventKind, Message, MessageKind};
 use teamkeep_model::team::Notice;
 use teamkeep_store::archive::{RunRecord, TranscriptNote};
 
@@ -41,7 +41,7 @@ impl<'a> TranscriptOwners<'a> {
     }
 
     /// The owner of a transcript with this note beside it.
-    pub(super) fn owner(&self, path: &Path, note: &TranscriptNote, records: &[Record]) -> String {
+    pub(super) fn owner(&self, path: &Path, note: &TranscriptNote, records: &[TranscriptRecord]) -> String {
         let by_hooks = |id: &str| self.agents.get(id).copied();
         let named = self.run.owner_of(path, note, |name| self.is_member(name), by_hooks).map(str::to_owned);
         named.or_else(|| self.by_content(records)).unwrap_or_else(|| "unknown".to_owned())
@@ -52,7 +52,7 @@ impl<'a> TranscriptOwners<'a> {
     }
 
     /// The owner by content. 2.1.47 starts a transcript for each turn and names no agent in it.
-    fn by_content(&self, records: &[Record]) -> Option<String> {
+    fn by_content(&self, records: &[TranscriptRecord]) -> Option<String> {
         let users = || {
             let teammates = self.events.iter().filter(|event| event.actor().kind == ActorKind::Teammate);
             teammates
@@ -81,7 +81,7 @@ impl<'a> TranscriptOwners<'a> {
 pub(super) fn agents(events: &[LoadedEvent]) -> HashMap<&str, &str> {
     let mut agents = HashMap::new();
     for event in events {
-        let starts = matches!(event.kind, Kind::SubagentStart | Kind::SubagentStop);
+        let starts = matches!(event.kind, EventKind::SubagentStart | EventKind::SubagentStop);
         let named = event.actor().kind == ActorKind::Teammate
             || (starts && event.actor().kind == ActorKind::Subagent);
         if let (true, Some(id), Some(name)) = (named, &event.actor().id, &event.actor().name) {

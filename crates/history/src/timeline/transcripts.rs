@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::transcript_owners::TranscriptOwners;
-use crate::transcript::{Delivered, FileChanges, Record, TranscriptItem, records};
+use crate::transcript::{Delivered, FileChanges, TranscriptItem, TranscriptRecord, records};
 use teamkeep_model::team::MessageUsage;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::{Archive, Interval, RunRecord, TranscriptNote, agent_of};
@@ -61,7 +61,7 @@ pub(super) fn load_transcripts(
 }
 
 /// Reads a transcript line by line, from the archive if an object is named, else from Claude Code's file.
-fn read(archive: &Archive, run: &str, path: &str, object: Option<&str>) -> Result<Vec<Record>> {
+fn read(archive: &Archive, run: &str, path: &str, object: Option<&str>) -> Result<Vec<TranscriptRecord>> {
     let path = Path::new(path);
     let read = match object {
         None => records(BufReader::new(fs::open_regular(path)?)),
@@ -100,7 +100,7 @@ impl Transcripts {
     fn add(
         &mut self,
         transcript: &Arc<Transcript>,
-        records: Vec<Record>,
+        records: Vec<TranscriptRecord>,
         span: &Interval,
         seen: &mut HashSet<blake3::Hash>,
     ) {
@@ -146,7 +146,7 @@ impl Transcripts {
             }
             TranscriptItem::Result { id, failed } => {
                 if let Some(used) = self.uses.get_mut(&id) {
-                    used.result = Some(failed.map_or(Outcome::Done, Outcome::Failed));
+                    used.result = Some(failed.map_or(ToolOutcome::Done, ToolOutcome::Failed));
                 }
             }
         }
@@ -169,12 +169,12 @@ pub struct ToolUse {
     pub at: Option<Timestamp>,
     pub tool: String,
     pub input: Value,
-    pub result: Option<Outcome>,
+    pub result: Option<ToolOutcome>,
     pub changes: Option<Box<FileChanges>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ToolOutcome {
     Done,
     Failed(String),
 }
@@ -182,7 +182,7 @@ pub enum Outcome {
 impl ToolUse {
     pub fn failure(&self) -> Option<&str> {
         match &self.result {
-            Some(Outcome::Failed(why)) => Some(why),
+            Some(ToolOutcome::Failed(why)) => Some(why),
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::entry::{Entry, EntryKind, Source, TurnEntry, TurnEvent, add_source};
 use super::lifecycle::session_name;
 use super::run_data::{ClockMap, RunData};
-use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::team::{IdleReason, Notice};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::{Activity, LiveState};

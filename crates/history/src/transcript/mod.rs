@@ -5,5 +5,5 @@ mod record;
 mod teammate_message;
 
 pub use file_changes::{Commit, FileChanges, LineChange};
-pub use record::{Record, TranscriptItem, records};
+pub use record::{TranscriptItem, TranscriptRecord, records};
 pub use teammate_message::{Delivered, delivered, read_as};

@@ -12,7 +12,7 @@ use teamkeep_model::{Tool, json};
 
 /// One line of a transcript, without irrelevant fields.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
+pub struct TranscriptRecord {
     /// Claude Code's id of the line. The same line may be in several files (2.1.177).
     pub uuid: Option<String>,
     pub timestamp: Option<Timestamp>,
@@ -50,11 +50,11 @@ const INTERRUPTION: &str = "[Request interrupted by user";
 const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// Reads all lines of a transcript. Skips lines that are damaged, incomplete or too long.
-pub fn records(from: impl BufRead) -> io::Result<Vec<Record>> {
+pub fn records(from: impl BufRead) -> io::Result<Vec<TranscriptRecord>> {
     records_within(from, MAX_LINE_BYTES)
 }
 
-fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<Record>> {
+fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<TranscriptRecord>> {
     let (mut records, mut line) = (Vec::new(), Vec::new());
     while from.by_ref().take(longest).read_until(b'\n', &mut line)? > 0 {
         if line.len() as u64 == longest && !line.ends_with(b"\n") {
@@ -66,7 +66,7 @@ fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<Record
         let words = [&b"teammate-message"[..], b"tool_use", b"\"usage\"", INTERRUPTION.as_bytes()];
         let matters = words.iter().any(|word| contains(&line, word));
         if matters && let Some(value) = json::parse_lossy(&line) {
-            records.extend(Record::read(&value));
+            records.extend(TranscriptRecord::read(&value));
         }
         line.clear();
     }
@@ -77,8 +77,8 @@ fn contains(line: &[u8], word: &[u8]) -> bool {
     line.windows(word.len()).any(|window| window == word)
 }
 
-impl Record {
-    fn read(value: &Value) -> Option<Record> {
+impl TranscriptRecord {
+    fn read(value: &Value) -> Option<TranscriptRecord> {
         let content = value.pointer("/message/content")?;
         let mut items = Vec::new();
         match content {
@@ -99,7 +99,7 @@ impl Record {
             }
         });
         let spent = MessageUsage::read(value);
-        (!items.is_empty() || spent.is_some()).then(|| Record {
+        (!items.is_empty() || spent.is_some()).then(|| TranscriptRecord {
             uuid: text(value, &["uuid"]),
             timestamp: text(value, &["timestamp"]).and_then(|text| time::parse(&text)),
             version: text(value, &["version"]),

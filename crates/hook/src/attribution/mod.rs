@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use teamkeep_model::event::{MAX_ENTRIES, MAX_NAME_BYTES, SafeName};
-use teamkeep_model::payload::{Kind, Payload, Spawn};
+use teamkeep_model::payload::{EventKind, Payload, Spawn};
 use teamkeep_model::team::{directory, erasing};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_model::{Tool, compat, json};
 use teamkeep_store::archive::Index;
-use teamkeep_system::fs::{self, Content, Document, JsonFile};
+use teamkeep_system::fs::{self, Content, JsonDocument, JsonFile};
 use teamkeep_system::store_lock::StoreLock;
 
 mod resolve;
@@ -30,7 +30,7 @@ type TeamMember = (SafeName, String);
 #[derive(Debug, Clone, Copy)]
 pub struct CallContext<'a> {
     pub payload: &'a Payload,
-    pub kind: Kind,
+    pub kind: EventKind,
     pub state: &'a SessionState,
     pub client: &'a Path,
     pub client_pid: Option<u32>,
@@ -58,7 +58,7 @@ impl<'a> CallContext<'a> {
 
     /// The team that a tool call created, or into which it spawned a teammate.
     pub(crate) fn made_team(&self) -> Option<SafeName> {
-        if self.kind != Kind::PostToolUse {
+        if self.kind != EventKind::PostToolUse {
             return None;
         }
         let created = || {
@@ -70,7 +70,7 @@ impl<'a> CallContext<'a> {
     }
 
     pub(crate) fn changed_team(&self) -> Option<SafeName> {
-        let path = Path::new(self.payload.text("file_path").filter(|_| self.kind == Kind::FileChanged)?);
+        let path = Path::new(self.payload.text("file_path").filter(|_| self.kind == EventKind::FileChanged)?);
         let below = path.strip_prefix(self.client).ok()?;
         let mut parts = below.components();
         let root = parts.next()?.as_os_str();
@@ -183,7 +183,7 @@ pub struct SessionState {
     pub refused: Option<BlockedDeletes>,
 }
 
-impl Document for SessionState {}
+impl JsonDocument for SessionState {}
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

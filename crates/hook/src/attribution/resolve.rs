@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{CallContext, head};
 use teamkeep_model::compat::{has_named_ids, names_agents};
 use teamkeep_model::event::{Actor, ActorKind, LEAD, SafeName};
-use teamkeep_model::payload::{AgentId, Kind, Message, MessageKind};
+use teamkeep_model::payload::{AgentId, EventKind, Message, MessageKind};
 use teamkeep_model::{Tool, team};
 use teamkeep_store::archive::{Archive, CaptureScope, Index, LastRun};
 use teamkeep_system::fs::{self, Named, Stamp};
@@ -49,7 +49,7 @@ pub fn candidate_teams(call: &CallContext<'_>, archive: &Archive) -> CandidateTe
             || archive.knows(&CaptureScope::Team(team.clone()))
     };
     let now = remembered.is_none().then(clock::file_time);
-    let turns = matches!(call.kind, Kind::SessionStart | Kind::SessionEnd);
+    let turns = matches!(call.kind, EventKind::SessionStart | EventKind::SessionEnd);
     let teamless = call.state.teamless.filter(|_| !turns && now.is_some() && !call.looks_like_split_pane());
     let at_large = (now.is_some() && teamless.is_none()) || turns;
     let mut candidates = CandidateTeams::default();
@@ -181,7 +181,7 @@ pub fn team(call: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> (Resol
 /// namespace of the process must match, too, unless the payload states that the session was just cleared.
 fn led_by_process(call: &CallContext<'_>, known: &BTreeMap<SafeName, Index>) -> Option<SafeName> {
     let pid = call.client_pid?;
-    let cleared = call.kind == Kind::SessionStart && call.payload.text("source") == Some("clear");
+    let cleared = call.kind == EventKind::SessionStart && call.payload.text("source") == Some("clear");
     newest(known, |index| {
         let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
         index.lead_pid == Some(pid)
@@ -201,7 +201,7 @@ pub fn actor(call: &CallContext<'_>, team: Option<&Index>, name: Option<&str>) -
     if call.payload.malformed.is_some() {
         return (Actor::unknown(), "the payload is unreadable");
     }
-    if matches!(call.kind, Kind::FileChanged) {
+    if matches!(call.kind, EventKind::FileChanged) {
         return (Actor::unknown(), "a file change has no actor");
     }
     if let Some(id) = call.payload.agent_id() {
@@ -214,7 +214,7 @@ pub fn actor(call: &CallContext<'_>, team: Option<&Index>, name: Option<&str>) -
         return (Actor::teammate(name, None), "the session belongs to this teammate");
     }
     // A failure of Claude Code's internal agent is not one of the session's own agent.
-    if call.kind == Kind::StopFailure && call.payload.text("agent_type") == Some("") {
+    if call.kind == EventKind::StopFailure && call.payload.text("agent_type") == Some("") {
         let helper = Actor { kind: ActorKind::Helper, ..Actor::unknown() };
         return (helper, "an agent without a type belongs to Claude Code");
     }
@@ -288,15 +288,15 @@ fn by_session(call: &CallContext<'_>, team: Option<&Index>) -> Option<Actor> {
     }
     let own = matches!(
         call.kind,
-        Kind::SessionStart
-            | Kind::SessionEnd
-            | Kind::Stop
-            | Kind::StopFailure
-            | Kind::UserPromptSubmit
-            | Kind::PreCompact
-    ) || (call.kind == Kind::Notification && call.payload.is_idle_prompt());
+        EventKind::SessionStart
+            | EventKind::SessionEnd
+            | EventKind::Stop
+            | EventKind::StopFailure
+            | EventKind::UserPromptSubmit
+            | EventKind::PreCompact
+    ) || (call.kind == EventKind::Notification && call.payload.is_idle_prompt());
     let alone = || !call.state.company || version(call).is_some_and(|version| names_agents(&version));
-    let speaks = own || (call.kind != Kind::Unknown && !call.kind.is_for_rules() && alone());
+    let speaks = own || (call.kind != EventKind::Unknown && !call.kind.is_for_rules() && alone());
     let name = if team.is_some() { LEAD } else { "lead" };
     speaks.then(|| Actor { name: Some(name.to_owned()), id: None, kind: ActorKind::Lead })
 }

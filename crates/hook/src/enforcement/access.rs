@@ -10,7 +10,7 @@ use serde_json::Value;
 use teamkeep_config::Policy;
 use teamkeep_config::pattern::is_plain;
 use teamkeep_model::Tool;
-use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_policy::{
     Access, Affected, Edit, Effect, FileHistory, FileState, Files, GitAccess, GitCall, GitCommands, GitLoss,
     Judged, Ledger, Lost, MAX_LISTED, Makes, is_below, mark,
@@ -30,13 +30,15 @@ pub fn access(policy: &Policy, event: &Judged<'_>, files: impl Fn() -> FileHisto
     let directory = event.payload.text("cwd").map(Path::new).filter(|cwd| cwd.is_absolute());
     let before = event.kind.is_before_tool();
     match (tool, event.kind) {
-        (Tool::Edit, Kind::PreToolUse) => edit(event, directory).map(Access::Edit),
-        (Tool::Edit | Tool::Read, Kind::PostToolUse) => {
+        (Tool::Edit, EventKind::PreToolUse) => edit(event, directory).map(Access::Edit),
+        (Tool::Edit | Tool::Read, EventKind::PostToolUse) => {
             let path = path(event.payload, directory)?;
             let state = state(&path).map(|(state, _)| state);
             Some(Access::Used { path: text(path)?, state, is_change: tool == Tool::Edit })
         }
-        (Tool::Bash, kind) if before || matches!(kind, Kind::PostToolUse | Kind::PostToolUseFailure) => {
+        (Tool::Bash, kind)
+            if before || matches!(kind, EventKind::PostToolUse | EventKind::PostToolUseFailure) =>
+        {
             let line = event.payload.tool_input().get("command")?.as_str()?;
             let line = GitCommands::parse(line, directory?);
             if line.commands.is_empty() {
@@ -118,7 +120,7 @@ fn losses_before(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) ->
             access.losses.extend(lost.into_iter().map(loss));
         }
         let makes = command.effects.iter().any(|effect| matches!(effect, Effect::Makes(_)));
-        if makes && event.kind == Kind::PreToolUse {
+        if makes && event.kind == EventKind::PreToolUse {
             let call = access
                 .before
                 .get_or_insert_with(|| GitCall { since: file_time() / 1_000_000_000, ..GitCall::default() });

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use teamkeep_model::event::SafeName;
 use teamkeep_policy::{FileHistory, Guard, Ledger};
 use teamkeep_store::archive::{Archive, CaptureScope};
-use teamkeep_system::fs::{self, Content, Document, JsonFile, Lock};
+use teamkeep_system::fs::{self, Content, JsonDocument, JsonFile, Lock};
 
 /// The counts in the directory of a run or of a session.
 #[derive(Debug, Clone)]
@@ -27,7 +27,7 @@ pub struct GateState {
     pub guard: Guard,
 }
 
-impl Document for GateState {}
+impl JsonDocument for GateState {}
 
 /// The counts of a run for one call, and where to save them.
 #[derive(Debug)]
@@ -123,7 +123,7 @@ fn state_and_damage(read: Content<GateState>) -> (GateState, Option<String>) {
 #[serde(transparent)]
 struct Stored(FileHistory);
 
-impl Document for Stored {}
+impl JsonDocument for Stored {}
 
 /// The stored history of the files and commits of a run's agents: `files.json` in its directory. Only a call that a gate for shared
 /// files judges reads it.

@@ -13,7 +13,7 @@ use super::overrides::{FoundOverrides, OverrideFile, Overrides};
 use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
 use teamkeep_config::{Gate, Mode, Policy, Price};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::failure::uncounted_decision;
 use teamkeep_policy::gates::{budget, completion_check};
@@ -113,7 +113,7 @@ impl PolicyRequest<'_> {
         findings.sort_by_key(|finding| Reverse(finding.decision));
 
         // The verdicts, by overrides and the loop guard.
-        let uses_overrides = !findings.is_empty() || self.event.kind == Kind::TaskCompleted;
+        let uses_overrides = !findings.is_empty() || self.event.kind == EventKind::TaskCompleted;
         let found = if uses_overrides { self.overrides().found(self.now) } else { None };
         let counted =
             Findings { event: &self.event, findings: &findings, policy: self.policy, rules: self.rules };
@@ -202,7 +202,7 @@ impl PolicyRequest<'_> {
     /// Runs the checks of a completed task. They can take minutes, so the lock is not held: the counts are only read.
     fn check_completion(&self, team: &TeamState) -> Option<Finding> {
         let settings = &self.policy.completion_check;
-        if self.event.kind != Kind::TaskCompleted
+        if self.event.kind != EventKind::TaskCompleted
             || settings.check.is_empty()
             || settings.mode == Mode::Off
             || self.is_paused(Gate::CompletionCheck, &self.overrides().read())

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use teamkeep_config::{Gate, Policy};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::unicode::fold;
-use teamkeep_system::fs::{self, Document, JsonFile};
+use teamkeep_system::fs::{self, JsonDocument, JsonFile};
 use teamkeep_system::store_lock::StoreLock;
 
 const V: u8 = 1;
@@ -32,7 +32,7 @@ pub struct Overrides {
     recorded: Option<String>,
 }
 
-impl Document for Overrides {
+impl JsonDocument for Overrides {
     fn check(&self) -> Result<(), String> {
         if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }

@@ -114,8 +114,8 @@ impl Payload {
         self.text("hook_event_name")
     }
 
-    pub fn kind(&self) -> Kind {
-        self.event_name().map_or(Kind::Unknown, Kind::named)
+    pub fn kind(&self) -> EventKind {
+        self.event_name().map_or(EventKind::Unknown, EventKind::named)
     }
 
     pub fn text(&self, key: &str) -> Option<&str> {
@@ -213,14 +213,14 @@ macro_rules! events {
         /// A hook event of Claude Code. Those from `Notification` on need a hook only if a rule names them. WorktreeCreate and
         /// MessageDisplay are missing, because a hook for them replaces an action of Claude Code.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Kind {
+        pub enum EventKind {
             $($Event,)+
             /// An event that this version does not know: recorded and allowed.
             Unknown,
         }
 
         /// All known events: Claude Code's spelling and the subcommand's.
-        pub const KNOWN: &[(Kind, &str, &str)] = &[$((Kind::$Event, stringify!($Event), $subcommand)),+];
+        pub const KNOWN: &[(EventKind, &str, &str)] = &[$((EventKind::$Event, stringify!($Event), $subcommand)),+];
     };
 }
 
@@ -260,27 +260,27 @@ events! {
 }
 
 /// Events at which a hook can block Claude Code's action.
-pub const JUDGED: &[Kind] = &[
-    Kind::PreToolUse,
-    Kind::PreSkillShellCommand,
-    Kind::TeammateIdle,
-    Kind::TaskCreated,
-    Kind::TaskCompleted,
-    Kind::SubagentStop,
-    Kind::Stop,
+pub const JUDGED: &[EventKind] = &[
+    EventKind::PreToolUse,
+    EventKind::PreSkillShellCommand,
+    EventKind::TeammateIdle,
+    EventKind::TaskCreated,
+    EventKind::TaskCompleted,
+    EventKind::SubagentStop,
+    EventKind::Stop,
 ];
 
-impl Kind {
+impl EventKind {
     pub fn is_judged(self) -> bool {
         JUDGED.contains(&self)
     }
 
     pub fn is_for_rules(self) -> bool {
-        (Kind::Notification..Kind::Unknown).contains(&self)
+        (EventKind::Notification..EventKind::Unknown).contains(&self)
     }
 
     pub fn has_tool(self) -> bool {
-        use Kind::{PermissionDenied, PermissionRequest, PostToolUse, PostToolUseFailure};
+        use EventKind::{PermissionDenied, PermissionRequest, PostToolUse, PostToolUseFailure};
         self.is_before_tool()
             || matches!(self, PostToolUse | PostToolUseFailure | PermissionRequest | PermissionDenied)
     }
@@ -288,20 +288,20 @@ impl Kind {
     /// Whether a tool is about to run. A `!` line of a skill runs in Bash or PowerShell without a PreToolUse hook; since
     /// 2.1.332 it has a PreSkillShellCommand hook with the same `tool_name` and `tool_input`.
     pub fn is_before_tool(self) -> bool {
-        matches!(self, Kind::PreToolUse | Kind::PreSkillShellCommand)
+        matches!(self, EventKind::PreToolUse | EventKind::PreSkillShellCommand)
     }
 
     /// Whether a gate or a rule for this event also judges another one.
-    pub fn includes(self, other: Kind) -> bool {
-        self == other || (self == Kind::PreToolUse && other.is_before_tool())
+    pub fn includes(self, other: EventKind) -> bool {
+        self == other || (self == EventKind::PreToolUse && other.is_before_tool())
     }
 
     /// The event with this name, in Claude Code's spelling or the subcommand's.
-    pub fn named(name: &str) -> Kind {
+    pub fn named(name: &str) -> EventKind {
         KNOWN
             .iter()
             .find(|(_, client, command)| *client == name || *command == name)
-            .map_or(Kind::Unknown, |row| row.0)
+            .map_or(EventKind::Unknown, |row| row.0)
     }
 
     pub fn name(self) -> &'static str {
@@ -326,7 +326,7 @@ mod tests {
             payload.raw.get(),
             "{ \"n\": 1.000000000000000000001e400, \"a\\nb\": [1 ,2],\"hook_event_name\":\"Stop\" }"
         );
-        assert_eq!(payload.kind(), Kind::Stop);
+        assert_eq!(payload.kind(), EventKind::Stop);
         assert_eq!(payload.malformed, None);
     }
 
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(cut.raw.get(), r#"{"text":"{\"session_id\": \"a"}"#);
         assert!(cut.malformed.unwrap().starts_with("invalid JSON: "));
         let named = payload_of(b"{\"hook_event_name\":\"PreToolUse\",\"tool_input\":{\"a");
-        assert_eq!((named.kind(), named.tool_input()), (Kind::PreToolUse, &Value::Null));
+        assert_eq!((named.kind(), named.tool_input()), (EventKind::PreToolUse, &Value::Null));
         let bytes = payload_of(b"\xff\xfe{}");
         assert_eq!(bytes.raw.get(), r#"{"base64":"//57fQ=="}"#);
         assert!(bytes.malformed.unwrap().starts_with("invalid UTF-8: "));
@@ -348,18 +348,18 @@ mod tests {
     #[test]
     fn half_an_emoji_and_private_keys_of_serde_json_hide_no_field() {
         let cut = payload_of(br#"{"session_id":"L","hook_event_name":"Stop","last":"cut \ud83d"}"#);
-        assert_eq!((cut.kind(), cut.session(), &cut.malformed), (Kind::Stop, Some("L"), &None));
+        assert_eq!((cut.kind(), cut.session(), &cut.malformed), (EventKind::Stop, Some("L"), &None));
         assert!(cut.raw.get().contains(r#""cut \ud83d""#), "the record is verbatim");
         let forged =
             payload_of(br#"{"$serde_json::private::RawValue":"{\"hook_event_name\":\"SessionEnd\"}"}"#);
-        assert_eq!(forged.kind(), Kind::Unknown);
+        assert_eq!(forged.kind(), EventKind::Unknown);
     }
 
     #[test]
     fn fields_of_the_wrong_type_are_absent() {
         let payload = payload_of(br#"{"session_id": 7, "agent_id": "", "tool_input": "x"}"#);
         assert_eq!((payload.session(), payload.agent_id(), payload.tool()), (None, None, None));
-        assert_eq!(payload.kind(), Kind::Unknown);
+        assert_eq!(payload.kind(), EventKind::Unknown);
     }
 }
 

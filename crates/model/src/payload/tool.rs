@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Kind, Payload};
+use super::{EventKind, Payload};
 use crate::{TaskStatus, Tool};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,13 +131,13 @@ impl TaskUpdate {
 }
 
 /// The id of a task that certainly exists: the event created or changed it.
-pub fn shown_task(kind: Kind, payload: &Payload) -> Option<String> {
+pub fn shown_task(kind: EventKind, payload: &Payload) -> Option<String> {
     match (kind, payload.tool()) {
-        (Kind::TaskCreated, _) => payload.text("task_id").map(str::to_owned),
-        (Kind::PostToolUse, Some(Tool::TaskCreate)) => {
+        (EventKind::TaskCreated, _) => payload.text("task_id").map(str::to_owned),
+        (EventKind::PostToolUse, Some(Tool::TaskCreate)) => {
             payload.tool_response().pointer("/task/id").and_then(Value::as_str).map(str::to_owned)
         }
-        (Kind::PostToolUse, Some(Tool::TaskUpdate)) => {
+        (EventKind::PostToolUse, Some(Tool::TaskUpdate)) => {
             let update = TaskUpdate::of(payload.tool_input(), payload.tool_response())?;
             let exists = update.success == Some(true) && update.status != Some(TaskStatus::Deleted);
             exists.then_some(update.task)

@@ -7,7 +7,7 @@ use super::text;
 use crate::json;
 
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct InboxEntry {
     pub from: Option<String>,
     /// The text: plain, or an automatic notice as JSON.
     pub text: String,
@@ -19,24 +19,26 @@ pub struct Entry {
     pub raw: Value,
 }
 
-pub fn entries(bytes: &[u8]) -> Option<Vec<Entry>> {
+pub fn entries(bytes: &[u8]) -> Option<Vec<InboxEntry>> {
     fresh_entries(bytes, |_| true)
 }
 
 /// Parses only the messages for which `is_fresh` returns true, given their text in the file. Most messages of an inbox
 /// were in its previous state and need not be parsed again.
-pub fn fresh_entries(bytes: &[u8], mut is_fresh: impl FnMut(&str) -> bool) -> Option<Vec<Entry>> {
+pub fn fresh_entries(bytes: &[u8], mut is_fresh: impl FnMut(&str) -> bool) -> Option<Vec<InboxEntry>> {
     if let Ok(parts) = serde_json::from_slice::<Vec<&RawValue>>(bytes) {
         let fresh = parts.into_iter().map(RawValue::get).filter(|part| is_fresh(part));
-        return Some(fresh.filter_map(|part| Entry::read(&json::parse_lossy(part.as_bytes())?)).collect());
+        return Some(
+            fresh.filter_map(|part| InboxEntry::read(&json::parse_lossy(part.as_bytes())?)).collect(),
+        );
     }
     let file = json::parse_lossy(bytes)?;
-    Some(file.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(Entry::read).collect())
+    Some(file.as_array().map(Vec::as_slice).unwrap_or_default().iter().filter_map(InboxEntry::read).collect())
 }
 
-impl Entry {
-    fn read(value: &Value) -> Option<Entry> {
-        Some(Entry {
+impl InboxEntry {
+    fn read(value: &Value) -> Option<InboxEntry> {
+        Some(InboxEntry {
             from: text(value, &["from"]),
             text: value.get("text")?.as_str()?.to_owned(),
             timestamp: text(value, &["timestamp"]),

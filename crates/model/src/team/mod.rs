@@ -13,7 +13,7 @@ use crate::unicode::{fold, is_invisible};
 
 pub use crate::compat::is_of_team as is_of;
 pub use config::{Member, Task, TeamConfig};
-pub use inbox::{Entry, IdleReason, Notice, entries, fresh_entries};
+pub use inbox::{IdleReason, InboxEntry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
 pub use team_file::{Facts, FileContent, Mail, PlanNotice, TeamFile, task_key};
 pub use token_usage::{MessageUsage, Terms, Tokens};

@@ -11,7 +11,7 @@ use crate::{Case, Decision, Finding, Judged, MAX_LISTED, Reason, TeamState};
 use teamkeep_config::{Gate, Limit, LimitScope, Mode, Policy};
 use teamkeep_model::Tool;
 use teamkeep_model::event::{Actor, ActorKind, LEAD};
-use teamkeep_model::payload::{Kind, MessageKind};
+use teamkeep_model::payload::{EventKind, MessageKind};
 use teamkeep_model::time::{self, HOUR, Timestamp};
 
 /// New work that an event starts.
@@ -29,12 +29,12 @@ pub fn needs_spending(policy: &Policy, case: &Case<'_>) -> bool {
     let event = &case.event;
     policy.budget.is_on()
         && match event.kind {
-            Kind::PreToolUse => {
+            EventKind::PreToolUse => {
                 let tools = Gate::Budget.event().map(|(_, tools)| tools);
                 event.payload.tool().zip(tools).is_some_and(|(tool, tools)| tools.contains(&tool))
             }
-            Kind::TeammateIdle => policy.idle_with_work.mode == Mode::Block,
-            Kind::Stop => policy.lead_stops_early.mode == Mode::Block,
+            EventKind::TeammateIdle => policy.idle_with_work.mode == Mode::Block,
+            EventKind::Stop => policy.lead_stops_early.mode == Mode::Block,
             _ => false,
         }
 }
@@ -61,14 +61,14 @@ pub fn observe(policy: &Policy, event: &Judged<'_>, team: &mut TeamState) {
 
 /// Whether a limit is per task, and the event changes a task.
 pub(super) fn changes_tasks(policy: &Policy, event: &Judged<'_>) -> bool {
-    let changes = matches!(event.kind, Kind::PreToolUse | Kind::PostToolUse)
+    let changes = matches!(event.kind, EventKind::PreToolUse | EventKind::PostToolUse)
         && event.payload.tool() == Some(Tool::TaskUpdate);
     changes && policy.budget.counts_tasks()
 }
 
 /// One finding for each limit that the event exceeds; else, for the lead, one for each limit that warns.
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
-    if !needs_spending(policy, case) || case.event.kind != Kind::PreToolUse {
+    if !needs_spending(policy, case) || case.event.kind != EventKind::PreToolUse {
         return Vec::new();
     }
     let uses: Vec<LimitUse<'_>> =

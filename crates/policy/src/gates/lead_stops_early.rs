@@ -11,7 +11,7 @@ use crate::{Case, Finding, MemberActivity, Reason, TeammateRef};
 use teamkeep_config::{Gate, Policy};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::event::{ActorKind, LEAD};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_model::team::Task;
 
 pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
@@ -38,7 +38,7 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 
 /// Whether the lead ends its turn. The gate then reads every part of the team's files.
 pub(super) fn ends_turn(case: &Case<'_>) -> bool {
-    case.event.kind == Kind::Stop && case.event.actor.kind == ActorKind::Lead
+    case.event.kind == EventKind::Stop && case.event.actor.kind == ActorKind::Lead
 }
 
 /// The tasks that an agent works on, those marked as waiting, and those blocked by one of them.

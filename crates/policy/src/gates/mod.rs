@@ -21,7 +21,7 @@ use super::{
 };
 use teamkeep_config::{Gate, Mode, OnError, Policy};
 use teamkeep_model::Tool;
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 
 /// The findings for an event, strictest first, then in the order of the gates and of the file. At an event that cannot
 /// be blocked, only the rules that name it are evaluated, and they only warn.
@@ -73,7 +73,7 @@ pub fn reads_team(policy: &Policy, rules: &Rules<'_>, event: &Judged<'_>) -> boo
     };
     let by_gate = match event.kind {
         kind if kind.is_before_tool() => Gate::ALL.into_iter().any(judges_tool),
-        Kind::PostToolUse => budget::changes_tasks(policy, event),
+        EventKind::PostToolUse => budget::changes_tasks(policy, event),
         kind => kind.is_judged(),
     };
     by_gate || rules.concern(event)

@@ -7,7 +7,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use shell::{Line, Part, UNKNOWN, is_keyword};
+use shell::{Part, ShellLine, UNKNOWN, is_keyword};
 
 /// Maximum number of judged commands of a line: git is asked about each.
 const MAX_COMMANDS: usize = 16;
@@ -104,7 +104,7 @@ impl GitCommands {
     }
 
     fn add_line(&mut self, line: &str, mut directory: Option<PathBuf>, depth: usize) {
-        let line = Line::parse(line);
+        let line = ShellLine::parse(line);
         self.is_complete &= line.is_complete;
         let mut outer = Vec::new();
         for part in line.parts {

@@ -27,7 +27,7 @@ pub(super) enum Part {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct ShellLine {
     pub parts: Vec<Part>,
     /// Whether these are all parts of the line.
     pub is_complete: bool,
@@ -39,15 +39,15 @@ struct NotUnderstood;
 
 type Scanned = Result<(), NotUnderstood>;
 
-impl Line {
-    pub(super) fn parse(line: &str) -> Line {
+impl ShellLine {
+    pub(super) fn parse(line: &str) -> ShellLine {
         if line.len() > MAX_BYTES || line.contains([UNKNOWN, REDIRECTED]) {
-            return Line::default();
+            return ShellLine::default();
         }
         let line = without_documents(line);
         let mut scanner = Scanner { rest: line.chars(), parts: Vec::new(), depth: 0 };
         let is_complete = scanner.list(None).is_ok();
-        Line { parts: scanner.parts, is_complete }
+        ShellLine { parts: scanner.parts, is_complete }
     }
 }
 
@@ -179,7 +179,7 @@ impl Scanner<'_> {
         self.depth += 1;
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
         if first == '`' {
-            let inner = Line::parse(&self.text_to('`')?);
+            let inner = ShellLine::parse(&self.text_to('`')?);
             self.parts.push(Part::Open);
             self.parts.extend(inner.parts);
             self.parts.push(Part::Close);

@@ -2,7 +2,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 
-use super::shell::{Line, Part};
+use super::shell::{Part, ShellLine};
 use super::*;
 
 fn parse(line: &str) -> GitCommands {
@@ -189,7 +189,7 @@ proptest! {
 
     #[test]
     fn any_line_is_parsed_to_words_without_redirections(line in line()) {
-        let parsed = Line::parse(&line);
+        let parsed = ShellLine::parse(&line);
         let open = parsed.parts.iter().filter(|part| **part == Part::Open).count();
         let closed = parsed.parts.iter().filter(|part| **part == Part::Close).count();
         prop_assert!(closed <= open && (!parsed.is_complete || closed == open));

@@ -9,7 +9,7 @@ use super::scene::{access, approve, ask, decide, payload};
 use crate::{Case, Decision, Guard, Judged, Judgement, Rules, TeamState, judge};
 use teamkeep_config::{Gate, Mode, Policy, Rule};
 use teamkeep_model::event::{Actor, ActorKind};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_model::team::Task;
 use teamkeep_model::time::Timestamp;
 
@@ -145,7 +145,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
         let access = access(&payload);
         let event = Judged { at, kind: payload.kind(), actor, payload: &payload, access: access.as_ref() };
         let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
-        let can_block = BLOCKING.iter().any(|name| Kind::named(name) == event.kind);
+        let can_block = BLOCKING.iter().any(|name| EventKind::named(name) == event.kind);
         prop_assert!(can_block || found.is_empty(), "{:?}: {found:?}", event.kind);
         prop_assert!(found.is_sorted_by(|one, other| one.decision >= other.decision));
         let (state, mut blocked) = (team.key(), false);
@@ -172,7 +172,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             }
             prop_assert!(*count <= most, "{finding:?}");
             let asks_to_last = matches!(finding.rule.as_deref(), Some("two" | "three"));
-            let is_lasting = asks_to_last && event.kind == Kind::PreToolUse;
+            let is_lasting = asks_to_last && event.kind == EventKind::PreToolUse;
             prop_assert_eq!(finding.lasting, is_lasting);
             prop_assert!(!is_lasting || verdict.decision == finding.decision, "{:?}", verdict);
             let whole =

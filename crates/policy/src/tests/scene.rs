@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use teamkeep_config::{Policy, Rule};
 use teamkeep_model::Tool;
 use teamkeep_model::event::Actor;
-use teamkeep_model::payload::{Kind, Payload};
+use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_model::team::Task;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::{
@@ -34,7 +34,7 @@ pub(super) struct Scene {
 pub(super) fn access(payload: &Payload) -> Option<Access> {
     let path = |key: &str| payload.tool_input().get(key)?.as_str().map(str::to_owned);
     match (payload.kind(), payload.tool()?) {
-        (Kind::PostToolUse, tool @ (Tool::Read | Tool::Edit)) => {
+        (EventKind::PostToolUse, tool @ (Tool::Read | Tool::Edit)) => {
             let state = Some(FileState::default());
             Some(Access::Used { path: path("file_path")?, state, is_change: tool == Tool::Edit })
         }

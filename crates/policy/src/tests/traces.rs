@@ -4,7 +4,7 @@ use super::trace::{Found, play};
 use crate::gates::completion_check;
 use crate::{Decision, Finding};
 use teamkeep_config::{Check, Mode, Policy};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 
 const WITH_TASKS: [&str; 4] = ["v47-inprocess", "v177-inprocess", "v328-inprocess", "v328-panes"];
 const ALL: [&str; 7] = [
@@ -105,7 +105,7 @@ fn turns_are_over_when_a_teammate_goes_idle() {
     for name in ALL {
         let mut idles = 0;
         play(name, &Policy::default(), |facts| {
-            if facts.event.kind == Kind::TeammateIdle {
+            if facts.event.kind == EventKind::TeammateIdle {
                 let teammate = facts.event.payload.text("teammate_name").unwrap();
                 assert!(!facts.team.ledger.works(teammate), "{name} {} {teammate}", facts.event.at);
                 idles += 1;

@@ -13,7 +13,7 @@ use teamkeep_model::ProcessId;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::team::{Facts, Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::fs::{Document, Stamp};
+use teamkeep_system::fs::{JsonDocument, Stamp};
 
 /// The last captured state of a team, or of a session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ impl Index {
     pub const VERSION: u8 = 2;
 }
 
-impl Document for Index {
+impl JsonDocument for Index {
     fn check(&self) -> Result<(), String> {
         // The index of an earlier build names contents that are elsewhere. It is made again from the journal.
         if self.v < Index::VERSION {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use teamkeep_model::ProcessId;
 use teamkeep_model::event::{LEAD, SafeName};
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::fs::Document;
+use teamkeep_system::fs::JsonDocument;
 use teamkeep_system::process;
 
 /// One run of a team, or of a session without a team.
@@ -56,7 +56,7 @@ pub struct RunRecord {
     pub imported: Option<Imported>,
 }
 
-impl Document for RunRecord {}
+impl JsonDocument for RunRecord {}
 
 /// Data of an imported run that its description did not have.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use super::index::Index;
 use super::run::{CaptureScope, EndedBy, RunRecord};
 use teamkeep_model::json;
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::fs::{self, Document, JsonFile, Lock, LockBudget};
+use teamkeep_system::fs::{self, JsonDocument, JsonFile, Lock, LockBudget};
 use teamkeep_system::store_lock::StoreLock;
 
 /// The beginnings of the names of marks.
@@ -163,7 +163,7 @@ struct PendingEnd {
     at: Timestamp,
 }
 
-impl Document for PendingEnd {}
+impl JsonDocument for PendingEnd {}
 
 impl Archive {
     /// Closes the subject's run. If its lock is not available, leaves a mark for [`Archive::close_pending_runs`]. Returns whether

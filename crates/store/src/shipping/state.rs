@@ -9,7 +9,7 @@ use crate::archive::RunRecord;
 use crate::log::{EventLog, Segment};
 use teamkeep_config::Ship;
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::fs::Document;
+use teamkeep_system::fs::JsonDocument;
 use teamkeep_system::process;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ impl Default for ShippingState {
     }
 }
 
-impl Document for ShippingState {
+impl JsonDocument for ShippingState {
     fn check(&self) -> Result<(), String> {
         match self.v {
             1 => Ok(()),

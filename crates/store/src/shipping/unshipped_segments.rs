@@ -11,7 +11,7 @@ use super::{Shipping, ShippingState};
 use crate::log::{Segment, SegmentName};
 use teamkeep_config::Ship;
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::fs::Document;
+use teamkeep_system::fs::JsonDocument;
 
 /// From this age on, no process writes to a segment of a single line any more.
 const SINGLE_LINE_AGE: Duration = Duration::from_secs(60);
@@ -119,7 +119,7 @@ pub struct RemovedUnshipped {
     pub bytes: u64,
 }
 
-impl Document for RemovedUnshipped {
+impl JsonDocument for RemovedUnshipped {
     fn check(&self) -> Result<(), String> {
         if self.v == 1 { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
     }

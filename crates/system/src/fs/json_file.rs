@@ -13,14 +13,14 @@ use super::{allow_missing, exchange, if_exists, read_regular, write_atomic, writ
 /// Maximum size of such a file in bytes. A larger file is neither read nor written. The index of 100,000 files has about 25 MB.
 pub const MAX_JSON_BYTES: u64 = 64 << 20;
 
-pub trait Document: Serialize + DeserializeOwned {
+pub trait JsonDocument: Serialize + DeserializeOwned {
     /// Checks what the type does not: the version, or names that become paths.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
 }
 
-impl Document for serde_json::Value {}
+impl JsonDocument for serde_json::Value {}
 
 #[derive(Debug, thiserror::Error)]
 #[error("{} is damaged: {why}", .path.display())]
@@ -70,7 +70,7 @@ impl<T> JsonFile<T> {
     }
 }
 
-impl<T: Document> JsonFile<T> {
+impl<T: JsonDocument> JsonFile<T> {
     /// Reads the document. Follows no link, and does not wait for a pipe.
     pub fn read(&self) -> io::Result<Content<T>> {
         Ok(match self.read_bytes()? {
@@ -140,7 +140,7 @@ mod tests {
         names: Vec<String>,
     }
 
-    impl Document for Counts {
+    impl JsonDocument for Counts {
         fn check(&self) -> Result<(), String> {
             if self.v == 1 { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
         }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use fs_err::File;
 use rustix::fs::{FileType, Mode, OFlags};
 
-pub use json_file::{Content, Damage, Document, JsonFile, MAX_JSON_BYTES, json_lines};
+pub use json_file::{Content, Damage, JsonDocument, JsonFile, MAX_JSON_BYTES, json_lines};
 pub use lock::{Lock, LockBudget, held_error, is_blocked_by_other_file, is_locked, lock};
 pub use read::{
     Read, Stamp, open_regular, read_at_most, read_linked, read_private, read_regular, read_stable, sync,

@@ -4,7 +4,7 @@ use super::draft::{Draft, listed, task_names};
 use super::scene::{GRACE, Scene};
 use super::stalls::{claim, restore, wasted};
 use super::{IncidentKind, Severity};
-use crate::report::tasks::{Change, TaskHistory};
+use crate::report::tasks::{TaskHistory, TaskUpdate};
 use crate::timeline::{Entry, EntryKind, Kind};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::duration;
@@ -163,7 +163,7 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
 
 /// Who completed the tasks that an agent left, if all of them were completed.
 fn completed_later(tasks: &[&TaskHistory], name: &str) -> Option<String> {
-    let is_done = |change: &&Change| change.to == Some(TaskStatus::Completed);
+    let is_done = |change: &&TaskUpdate| change.to == Some(TaskStatus::Completed);
     let mut agents: Vec<String> = Vec::new();
     for task in tasks {
         let last = task.changes.iter().rfind(is_done).filter(|_| task.status == TaskStatus::Completed)?;

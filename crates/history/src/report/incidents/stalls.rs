@@ -8,7 +8,7 @@ use crate::report::messages::{MessageRow, bare};
 use crate::report::tasks::TaskHistory;
 use crate::report::work::{open_questions, waits_for_approval, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
-use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::{Timestamp, duration};
 use teamkeep_store::archive::RunRecord;
 

@@ -10,7 +10,7 @@ use crate::report::messages::bare;
 use crate::report::turns::Turn;
 use crate::timeline::{Entry, Kind};
 use teamkeep_config::Gate;
-use teamkeep_model::payload::{Kind as Event, Message};
+use teamkeep_model::payload::{EventKind as Event, Message};
 use teamkeep_model::time::{Timestamp, duration};
 use teamkeep_model::{TaskStatus, Tool};
 use teamkeep_policy::{Decision, stopped};

@@ -8,7 +8,7 @@ use super::stalls::millis;
 use super::{IncidentKind, Severity};
 use crate::report::work::plan_waits;
 use crate::timeline::{Entry, LoadedEvent};
-use teamkeep_model::payload::Kind as Event;
+use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::{Timestamp, duration};
 
 /// A request to the user or to the lead.
