@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::line_owners::LineOwners;
+use super::attribution::LineOwners;
 use super::{Attribution, ToolChange};
 use teamkeep_model::team::is_uuid;
 use teamkeep_model::time::Timestamp;

@@ -3,10 +3,9 @@
 
 mod agent_trace;
 mod attribution;
-mod line_owners;
 
 pub use agent_trace::agent_trace;
 pub use attribution::{
-    Attribution, FileChange, FileHistory, MadeCommit, TaskRef, ToolChange, file_histories,
+    Attribution, FileChange, FileHistory, FoundBy, LineFinder, MadeCommit, PresentLine, TaskRef, ToolChange,
+    file_histories,
 };
-pub use line_owners::{FoundBy, LineFinder, PresentLine};

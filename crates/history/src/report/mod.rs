@@ -1,7 +1,6 @@
 //! The report of a run: who did what and when, at what cost, and what went wrong. Pure: from a run's recorded data to
 //! a [`Report`], which `report --format json` prints. Unknown values are `None`.
 
-mod activity;
 mod agents;
 mod incidents;
 mod input;
@@ -9,27 +8,22 @@ mod messages;
 mod observations;
 mod overview;
 mod spending;
-mod summary;
 mod tasks;
-mod tools;
 mod turns;
 mod verdict;
 mod work;
 
-pub use activity::ActivityTimes;
 pub use agents::{Agent, Instance, Role};
 pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, restore_command};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use observations::{Observation, ObservationKind};
-pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
+pub use overview::{Count, Overview, Person, Phase, PhaseName, RunSummary, Topology};
 pub use spending::{BurnRate, ModelUsage, RestUsage, TaskUsage, TokenUsage};
-pub use summary::RunSummary;
 pub use tasks::{TaskHistory, TaskUpdate};
 pub use teamkeep_policy::spending::AS_OF as PRICES_AS_OF;
-pub use tools::{ToolUser, Tools};
-pub use turns::Turn;
+pub use turns::{ActivityTimes, Turn};
 pub use verdict::{RunOutcome, RunVerdict};
-pub use work::{TimePerAgent, Work};
+pub use work::{TimePerAgent, ToolUser, Tools, Work};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -88,7 +82,7 @@ impl Report {
             agents: agents::agents(&case, &turns),
             observations: observations::observations(&case, &mail, &tasks, &incidents),
             work: work::work(&case, &turns, &tasks, &mail, &incidents),
-            tools: tools::tools(&case),
+            tools: work::tools(&case),
             spending: spending.usage(&case, &tasks),
             incidents,
             files: file_histories(

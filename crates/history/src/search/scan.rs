@@ -10,14 +10,14 @@ use std::time::Instant;
 use memchr::memmem;
 
 use super::agents::Agents;
-use super::blocks::{Blocks, count_lines};
-use super::document::{SearchText, TextKind};
 use super::hit::Hit;
+use super::hit::Snippet;
 use super::line_filter::last_line;
+use super::line_filter::{Blocks, count_lines};
 use super::pattern::Pattern;
-use super::snippet::Snippet;
 use super::sources::{Content, Lines, TextSource};
-use super::{event_texts, file_texts, transcript_texts};
+use super::texts;
+use super::texts::{SearchText, TextKind};
 use crate::claims::Claims;
 use crate::timeline::RunCatalog;
 use teamkeep_model::time::Timestamp;
@@ -166,7 +166,7 @@ impl<'a> Scan<'a> {
         let recorded = &parsed.recorded;
         let run = place.run.or(recorded.run.as_deref());
         let place = Place { session: recorded.session.as_deref(), run, ..place };
-        for document in event_texts::documents(recorded) {
+        for document in texts::of_event(recorded) {
             // The input of a tool is found at the time of its call.
             let is_input = recorded.event.starts_with("PostToolUse") && document.kind != TextKind::Result;
             let is_call = |line: &[u8]| memmem::find(line, b"\"PreToolUse\"").map(drop);
@@ -185,14 +185,13 @@ impl<'a> Scan<'a> {
         place: Place<'_>,
         scanned: &mut Scanned,
     ) {
-        let (documents, session) = transcript_texts::documents(line.bytes, owner);
+        let (documents, session) = texts::of_transcript_line(line.bytes, owner);
         let session = session.as_deref().or(session_of(path));
         for mut document in documents {
             // Finding the tool takes longer.
             if document.kind == TextKind::Result && self.is_wanted(&document) {
-                let tool =
-                    line.find_before(&document.key, |line| transcript_texts::tool_of(line, &document.key));
-                if tool.as_deref().is_some_and(event_texts::is_repeated) {
+                let tool = line.find_before(&document.key, |line| texts::tool_of(line, &document.key));
+                if tool.as_deref().is_some_and(texts::is_repeated) {
                     continue;
                 }
                 document.title = tool.unwrap_or_default();
@@ -214,7 +213,7 @@ impl<'a> Scan<'a> {
             // `verify` reports a content that is missing or damaged.
             let Ok(bytes) = contents.get(&hash) else { continue };
             if self.request.pattern.lines.selects(&bytes) {
-                for document in file_texts::documents(&path, &bytes, state.at) {
+                for document in texts::of_team_file(&path, &bytes, state.at) {
                     self.add(document, place, scanned);
                 }
             }

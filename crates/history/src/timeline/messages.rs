@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::LoadedEvent;
 use super::entry::{Entry, Source};
-use super::message_candidate::{MessageCandidate, MessageCopy, UNKNOWN_AGENT};
 use super::message_matcher::MessageMatcher;
+use super::message_matcher::{MessageCandidate, MessageCopy, UNKNOWN_AGENT};
 use super::run_data::{ClockMap, RunData, prompts, spawns};
-use super::transcript_owners::agents;
 use super::transcripts::ToolUse;
+use super::transcripts::agents;
 use teamkeep_model::event::ActorKind;
 use teamkeep_model::payload::Message;
 use teamkeep_model::team::{Notice, reached, without_reference};

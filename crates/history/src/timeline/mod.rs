@@ -1,32 +1,26 @@
 //! The timeline of a run: hooks, snapshots, inboxes and transcripts merged, so that each event appears once.
 
 mod agents;
-mod answers;
 mod changes;
 mod entry;
-mod entry_json;
 mod events;
 mod filter;
 mod history;
 mod lifecycle;
 mod loaded_event;
-mod message_candidate;
 mod message_matcher;
 mod messages;
-mod new_entries;
 mod quoted_tags;
 mod run_catalog;
 mod run_data;
 mod state;
 mod summary;
 mod tasks;
-mod transcript_owners;
 mod transcripts;
 mod turn_ends;
 mod unread_counts;
 
 pub use agents::{AgentTurn, SharedNames};
-pub use answers::{UnsentAnswer, unsent_answers};
 pub use changes::{AgentSign, state_after};
 pub use entry::{
     DeliveredAnswer, Entry, EntryKind, JoinEntry, Kind, MessageEntry, MessageEvent, SessionEntry, Source,
@@ -34,15 +28,15 @@ pub use entry::{
 };
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
-pub use history::{History, InboxCopy, TaskIds};
+pub use history::{History, InboxCopy, NewEntries, TaskIds};
 pub use loaded_event::LoadedEvent;
-pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};
 pub use run_data::{ClockMap, RunData, is_client_gone, open_index};
 pub use state::{Departures, Diff, State, Things, diff, state};
 pub use summary::{Summary, project};
 pub use tasks::held_until_shutdown;
 pub use transcripts::{Cost, DeliveredMessage, ToolOutcome, ToolUse, Transcript, Transcripts, read_note};
+pub use turn_ends::{UnsentAnswer, unsent_answers};
 pub use unread_counts::UnreadCounts;
 
 use std::collections::HashSet;
@@ -71,7 +65,7 @@ pub fn merge(data: &RunData) -> Timeline {
     entries.sort_by_key(|a| (a.at, a.kind()));
     turn_ends::add_reported(data, &when, &mut entries);
     turn_ends::add_missing(data, &mut entries);
-    answers::mark_answers(&mut entries);
+    turn_ends::mark_answers(&mut entries);
     Timeline { entries, when }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::message_candidate::{MessageCandidate, MessageCopy};
+use super::message_matcher::{MessageCandidate, MessageCopy};
 use crate::transcript::read_as;
 
 /// The parts of such messages, by text.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::agents::{SharedNames, name_agents};
 use super::events::{ClockJump, correct_clock};
-use super::transcript_owners::TranscriptOwners;
+use super::transcripts::TranscriptOwners;
 use super::transcripts::{Transcripts, load_transcripts};
 use super::{Entry, History, LoadedEvent, TaskIds};
 use teamkeep_model::payload::{EventKind, Spawn};

@@ -3,13 +3,9 @@
 
 mod chains;
 mod departures;
-mod dependencies;
 mod draft;
-mod failure_cause;
 mod failures;
-mod losses;
 mod scene;
-mod shared_names;
 mod stalls;
 mod teamwork;
 mod unread;
@@ -169,9 +165,9 @@ pub(super) fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
     causes.extend(teamwork::deleted_tasks(scene));
     causes.extend(teamwork::false_completions(scene));
     causes.extend(teamwork::duplicates(scene));
-    causes.extend(shared_names::shared_names(scene));
+    causes.extend(teamwork::shared_names(scene));
     causes.extend(teamwork::ping_pong(scene));
-    let rest = losses::assign(scene, &mut causes);
+    let rest = departures::assign(scene, &mut causes);
     // A crash explains the unfinished tasks that nothing else explains.
     let rest = departures::crashed_lead(scene, &rest).or_else(|| chains::unfinished_work(scene, &rest));
     causes.extend(rest);

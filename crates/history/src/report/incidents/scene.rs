@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::report::activity::ActivityTimes;
 use crate::report::input::{ReportInput, Spans};
 use crate::report::messages::MessageStats;
 use crate::report::spending::Spending;
 use crate::report::tasks::TaskHistory;
+use crate::report::turns::ActivityTimes;
 use crate::report::turns::Turn;
 use crate::timeline::{Entry, Kind};
 use teamkeep_config::Incidents;
