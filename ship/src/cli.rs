@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 use std::time::Duration;
+use teamkeep_model::words::count;
 
 use clap::{Parser, Subcommand};
 use teamkeep::context::Context;
 use teamkeep::ship_command::{EXAMPLES, SendArgs, ShipCommand};
 use teamkeep::ui::Ui;
-use teamkeep::view::count;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::shipping::Shipping;
 use teamkeep_system::error::{Error, Result, USAGE};

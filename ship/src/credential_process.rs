@@ -5,13 +5,13 @@ use std::io::{self, Read};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use teamkeep_model::words::one_line;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
 use object_store::aws::AwsCredential;
 use object_store::{CredentialProvider, Error, Result};
 use serde::Deserialize;
-use teamkeep::view::one_line;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_system::clock::Clock;
 use teamkeep_system::process::{Outcome, Run, program, shell_code};

@@ -1,9 +1,8 @@
 //! Rounds of shipping: each sends the closed segments of the logs and the ended runs that a destination does not have.
 
 use std::time::Duration;
-
-use teamkeep::view::one_line;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::one_line;
 use teamkeep_store::shipping::{Last, ShipLock, Shipping};
 use teamkeep_system::error::{Error, Result};
 

@@ -2,10 +2,9 @@
 //! once it is delivered, so a killed shipper sends at most its last part again; the rows of that part are equal but for `shipped_at`.
 
 use std::collections::BTreeMap;
-
-use teamkeep::view::short_id;
 use teamkeep_history::timeline::RunCatalog;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::short_id;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log::{Segment, SegmentName};
 use teamkeep_store::shipping::{Destination, ShipLock, Shipping, ShippingState};

@@ -1,10 +1,10 @@
 //! `teamkeep ship status`: what each destination has.
 
 use std::io::Write;
+use teamkeep_model::words::count;
 
 use serde::Serialize;
 use teamkeep::context::Context;
-use teamkeep::view::count;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::shipping::{Destination, Last, RemovedUnshipped, RunDelivery, Shipping};

@@ -1,6 +1,7 @@
 //! `teamkeep demo`: a bundled example run.
 
 use std::path::{Path, PathBuf};
+use teamkeep_model::words::dollars;
 
 use tempfile::TempDir;
 
@@ -15,7 +16,6 @@ use teamkeep_history::report::Report;
 use teamkeep_history::timeline::{Entry, OpenedRun, RunCatalog, Summary, merge};
 use teamkeep_model::time::duration;
 use teamkeep_policy::Decision;
-use teamkeep_policy::spending::dollars;
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::Logs;
 use teamkeep_system::command::quoted;

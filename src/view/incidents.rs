@@ -4,7 +4,7 @@ use super::document::{Document, Table};
 use super::values::{count, since, thousands};
 use teamkeep_history::report::Incident;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::spending::dollars;
+use teamkeep_model::words::dollars;
 
 /// Number of steps shown at the start and at the end of an incident's chain.
 const SHOWN_STEPS: usize = 4;

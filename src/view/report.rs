@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use teamkeep_model::words::dollars;
 
 use super::document::{Block, Document, Graph, Table};
 use super::files::file_table;
@@ -15,7 +16,6 @@ use teamkeep_model::TaskStatus;
 use teamkeep_model::json::serde_name;
 use teamkeep_model::team::Tokens;
 use teamkeep_model::time::{self, Timestamp};
-use teamkeep_policy::spending::dollars;
 
 /// Shown for unknown values.
 const UNKNOWN: &str = "unknown";

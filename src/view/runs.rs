@@ -1,13 +1,13 @@
 //! The recorded runs, one per line.
 
 use anstyle::Style;
+use teamkeep_model::words::dollars;
 
 use super::document::{Column, Document, Table};
 use super::line::{GREEN, RED, Span, YELLOW, bold, dim, plain, styled};
 use super::values::{cut_to, short_id, thousands};
 use teamkeep_history::report::{RunOutcome, RunSummary};
 use teamkeep_model::time::{self, Timestamp};
-use teamkeep_policy::spending::dollars;
 
 /// Titles of the columns; `#` marks numbers.
 const TITLES: [&str; 7] = ["", "RUN", "TITLE", "TASKS#", "COST#", "DURATION#", "AGE#"];

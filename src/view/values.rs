@@ -13,7 +13,7 @@ use teamkeep_model::json;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::Decision;
 
-pub use teamkeep_policy::spending::thousands;
+pub use teamkeep_model::words::{count, one_line, short_id, thousands};
 
 /// The place of a moment on the time axis of a run, in milliseconds from its start, with as many digits as its neighbors
 /// have: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` before the start. `--at=+1m05s` names the same moment.
@@ -64,12 +64,6 @@ pub fn size(bytes: impl TryInto<u64>) -> String {
     }
 }
 
-/// `1 task`, `2 tasks`, `1,024 tasks`.
-pub fn count(number: impl TryInto<u64>, thing: &str) -> String {
-    let number = thousands(number);
-    format!("{number} {thing}{}", if number == "1" { "" } else { "s" })
-}
-
 /// A moment without its seconds and its zone: `2026-02-03 04:05`.
 pub fn minute(time: Timestamp) -> String {
     time::local(time).format("%Y-%m-%d %H:%M").to_string()
@@ -106,15 +100,6 @@ pub fn redaction_summary(counts: &BTreeMap<String, u64>) -> String {
     }
 }
 
-/// The shortest unambiguous prefix of a run's id, at least 4 characters. `ids` are sorted.
-pub fn short_id<'a>(id: &'a str, ids: &[&str]) -> &'a str {
-    let (before, after) = ids.split_at(ids.partition_point(|other| *other < id));
-    let neighbors = before.last().into_iter().chain(after.iter().find(|other| **other != id));
-    let common = |other: &&str| id.bytes().zip(other.bytes()).take_while(|(own, other)| own == other).count();
-    let unique = neighbors.map(common).max().map_or(0, |common| common + 1);
-    id.get(..unique.max(4)).unwrap_or(id)
-}
-
 /// The start of a text that fits into so many columns, with a mark if it was cut.
 pub fn cut_to(text: &str, columns: usize) -> String {
     if text.width() <= columns {
@@ -129,11 +114,6 @@ pub fn cut_to(text: &str, columns: usize) -> String {
         cut.push(c);
     }
     cut.trim_end().to_owned() + "…"
-}
-
-/// A text on one line, in full.
-pub fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The first line of a text, at most 100 characters.
@@ -199,16 +179,6 @@ mod tests {
             ["0.0s", "0.0s", "0.0s", "-0.1s", "12.3s", "1m05s", "2h03m04s", "3d04h05m", "-5.6s"]
         );
         assert_eq!([812, 17_123, 2_000_000].map(size), ["812 B", "17.1 KB", "2.0 MB"]);
-        assert_eq!([0, 1, 1_000].map(|number| count(number, "task")), ["0 tasks", "1 task", "1,000 tasks"]);
-        assert_eq!([999, 20_896, 1_234_567].map(thousands), ["999", "20,896", "1,234,567"]);
-        assert_eq!((short_id("0123456789abcdef", &["0123456789abcdef"])), "0123");
-        assert_eq!(short_id("0123456789abcdef", &["0123456789abcdef", "0123456789ffffff"]), "0123456789a");
-        let ids = ["0", "01234", "0123abcd", "0123abcd", "0123abce", "0124"];
-        assert_eq!(
-            ids.map(|id| short_id(id, &ids)),
-            ["0", "01234", "0123abcd", "0123abcd", "0123abce", "0124"]
-        );
-        assert_eq!(["0123ab99", "9"].map(|id| short_id(id, &ids)), ["0123ab9", "9"]);
         assert_eq!(first_line("\n  one \ntwo"), "one");
         assert_eq!([9, 8, 5].map(|columns| cut_to("naïve 本本", columns)), ["naïve 本…", "naïve…", "naïv…"]);
         assert_eq!(cut_to("naïve 本本", 10), "naïve 本本");

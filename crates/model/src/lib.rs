@@ -37,6 +37,7 @@ mod process_id;
 pub mod team;
 pub mod time;
 pub mod unicode;
+pub mod words;
 
 use std::fmt;
 

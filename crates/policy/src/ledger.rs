@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::slice;
 use std::sync::LazyLock;
+use teamkeep_model::words::cut;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::reason::{MAX_TEXT_CHARS, cut};
+use super::reason::MAX_TEXT_CHARS;
 use super::{Activity, FileHistory, LiveState};
 use teamkeep_model::event::{MAX_ENTRIES, MAX_NAME_BYTES};
 use teamkeep_model::team::{reached, spelled, without_reference, without_team};

@@ -36,7 +36,7 @@ pub use live_state::{
     Activity, Change, Hold, LiveState, MemberState, Removal, Sign, TaskChange, TaskEvent, TaskState,
 };
 pub use observe::{Sent, asks, stopped};
-pub use reason::{MAX_LISTED, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, cut, escaped};
+pub use reason::{MAX_LISTED, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, escaped};
 pub use rules::Rules;
 pub use team_state::{Judgement, TeamState, Unreadable};
 pub use verdict::{Decision, Finding, RecordedVerdict, Verdict};

@@ -4,6 +4,7 @@ use super::FinalText;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::team::Task;
 use teamkeep_model::unicode::is_unsafe;
+use teamkeep_model::words::cut;
 
 /// Of a reason with its advice. With `Blocked: ` before it and a space in between, they have at most 600.
 pub const MAX_REASON_CHARS: usize = 590;
@@ -124,14 +125,6 @@ impl Reason {
     pub fn text(self) -> String {
         self.finish().0
     }
-}
-
-/// The start of a text, with a mark if it was cut.
-pub fn cut(text: &str, max_chars: usize) -> String {
-    if text.chars().count() <= max_chars {
-        return text.to_owned();
-    }
-    text.chars().take(max_chars.saturating_sub(1)).chain((max_chars > 0).then_some('…')).collect()
 }
 
 fn on_one_line(text: &str) -> String {

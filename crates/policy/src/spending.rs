@@ -7,24 +7,6 @@ use teamkeep_config::{Price, pattern};
 use teamkeep_model::team::{MessageUsage, Terms, Tokens};
 use teamkeep_model::time::{HOUR, Timestamp};
 
-/// An amount of US dollars: `$12.34`. An amount that would be rounded to zero is `<$0.01`.
-pub fn dollars(usd: f64) -> String {
-    if usd > 0.0 && usd < 0.005 { "<$0.01".to_owned() } else { format!("${usd:.2}") }
-}
-
-/// A number with thousands separators: `1,234,567`.
-pub fn thousands(number: impl TryInto<u64>) -> String {
-    let digits = number.try_into().unwrap_or(u64::MAX).to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 // The ids of models, as Anthropic's API, other platforms and gateways write them.
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -333,21 +315,6 @@ fn totals<'a>(messages: impl Iterator<Item = &'a PricedMessage>) -> BTreeMap<&'a
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_small_amount_is_not_shown_as_nothing() {
-        let shown = [0.0, 0.000_1, 0.004_9, 0.005_1, 0.032_8, 25.0].map(dollars);
-        assert_eq!(shown, ["$0.00", "<$0.01", "<$0.01", "$0.01", "$0.03", "$25.00"]);
-    }
-}
-
-#[cfg(test)]
-mod prices_tests {
-    use super::*;
-
-    #[test]
-    fn numbers_have_separators() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
-    }
     use teamkeep_model::time;
 
     fn message(model: &str, at: &str, tokens: Tokens) -> MessageUsage {

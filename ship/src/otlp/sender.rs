@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::time::Duration;
+use teamkeep_model::words::one_line;
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -12,7 +13,6 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse
 use prost::Message;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
-use teamkeep::view::one_line;
 use teamkeep_system::error::{Error, Result};
 use url::Url;
 

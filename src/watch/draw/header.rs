@@ -9,7 +9,7 @@ use crate::watch::player::Playback;
 use crate::watch::state::Mode;
 use teamkeep_history::report::{RunOutcome, RunVerdict, Severity};
 use teamkeep_model::time;
-use teamkeep_policy::spending::dollars;
+use teamkeep_model::words::dollars;
 
 /// Columns of the bar that shows the progress.
 const PROGRESS: usize = 12;

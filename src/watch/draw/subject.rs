@@ -9,7 +9,7 @@ use crate::watch::state::Subject;
 use teamkeep_history::report::Incident;
 use teamkeep_history::timeline::{Entry, Filter};
 use teamkeep_model::time;
-use teamkeep_policy::spending::dollars;
+use teamkeep_model::words::dollars;
 
 /// Number of the last entries of an agent that are listed.
 const MAX_ENTRIES: usize = 30;

@@ -1,15 +1,15 @@
 //! The verdict on a run: how it ended, its title, and one sentence.
 
 use serde::{Deserialize, Serialize};
+use teamkeep_model::words::{count, dollars};
 
 use super::Report;
-use super::incidents::{IncidentKind, Severity, count};
+use super::incidents::{IncidentKind, Severity};
 use super::input::ReportInput;
 use super::tasks::TaskHistory;
 use crate::timeline::{Entry, Kind};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::duration;
-use teamkeep_policy::spending::dollars;
 use teamkeep_store::metadata_only;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,10 +7,11 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use teamkeep_model::words::cut;
 
 use teamkeep_config::{Check, Gate, Mode, OnError};
 use teamkeep_model::{time, unicode};
-use teamkeep_policy::{Decision, Finding, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, cut, escaped};
+use teamkeep_policy::{Decision, Finding, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, escaped};
 use teamkeep_system::git::Git;
 use teamkeep_system::process::{Outcome, Progress, Run, shell_code};
 

@@ -2,11 +2,12 @@
 //! work is allowed.
 
 use std::collections::BTreeMap;
+use teamkeep_model::words::thousands;
 
 use serde_json::Value;
 
 use crate::observe::{Sent, idle_teammate};
-use crate::spending::{Spending, Total, thousands};
+use crate::spending::{Spending, Total};
 use crate::{Case, Decision, Finding, Judged, MAX_LISTED, Reason, TeamState};
 use teamkeep_config::{Gate, Limit, LimitScope, Mode, Policy};
 use teamkeep_model::Tool;

@@ -1,6 +1,6 @@
 //! Work lost because its agent went away: at a shutdown, by a crash of the agent, or by a crash of the whole session.
 
-use super::draft::{Draft, listed, task_names};
+use super::draft::{Draft, task_names};
 use super::scene::{GRACE, Scene};
 use super::stalls::{claim, restore, wasted};
 use super::{IncidentKind, Severity};
@@ -10,6 +10,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::duration;
+use teamkeep_model::words::listed;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Departure {

@@ -1,12 +1,13 @@
 //! Agents whose turn failed at a usage limit or another error of the API.
 
-use super::draft::{Draft, count, task_names};
+use super::draft::{Draft, task_names};
 use super::scene::Scene;
 use super::stalls::{claim, wasted};
 use super::{IncidentKind, Severity};
 use crate::timeline::{AgentSign, Entry, Kind, TurnEntry, TurnEvent};
 use std::collections::HashMap;
 use teamkeep_model::time::duration;
+use teamkeep_model::words::count;
 use teamkeep_policy::{Activity, Sign};
 
 /// Turns of an agent that ended in one way, one after the other, and what the agent did next.

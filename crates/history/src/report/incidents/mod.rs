@@ -16,7 +16,6 @@ use strum::VariantArray;
 
 use crate::timeline::{Entry, TurnEvent};
 use draft::Draft;
-pub(super) use draft::count;
 pub(super) use scene::Scene;
 pub use stalls::restore_command;
 use teamkeep_model::json;

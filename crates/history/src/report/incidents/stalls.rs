@@ -1,6 +1,6 @@
 //! Agents that showed no activity for a long time while they owned a task in progress.
 
-use super::draft::{Draft, listed, task_names};
+use super::draft::{Draft, task_names};
 use super::scene::Scene;
 use super::{IncidentKind, Severity};
 use crate::report::input::Spans;
@@ -10,6 +10,7 @@ use crate::report::work::{open_questions, waits_for_approval, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
 use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::{Timestamp, duration};
+use teamkeep_model::words::listed;
 use teamkeep_store::archive::RunRecord;
 
 /// A stall that lasted at least this many times the threshold is severe, even if nothing was lost.

@@ -1,6 +1,6 @@
 //! Work that was done twice, completed too early, or useless; and actions that the loop guard had to allow.
 
-use super::draft::{Draft, count, listed, task_names};
+use super::draft::{Draft, task_names};
 use super::scene::Scene;
 use super::stalls::{millis, restore};
 use super::{IncidentKind, Severity};
@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use teamkeep_config::Gate;
 use teamkeep_model::payload::{EventKind as Event, Message};
 use teamkeep_model::time::{Timestamp, duration};
+use teamkeep_model::words::{count, listed};
 use teamkeep_model::{TaskStatus, Tool};
 use teamkeep_policy::{Decision, stopped};
 

@@ -1,8 +1,9 @@
 //! Messages that were read late or never, and messages to unknown names.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use teamkeep_model::words::{count, listed};
 
-use super::draft::{Draft, count, listed};
+use super::draft::Draft;
 use super::scene::Scene;
 use super::stalls::millis;
 use super::{IncidentKind, Severity};
