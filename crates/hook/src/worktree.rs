@@ -44,9 +44,14 @@ impl Call<'_> {
                 Some(Work::Bundle { bytes, left_out }) => {
                     // The pack of the same commits can have other bytes.
                     let is_same = |last: &[u8]| Header::parse(last) == Header::parse(&bytes);
-                    let file = (work_path(&name), bytes.as_slice());
-                    let is_new =
-                        received.archive.add_file(own, &received.capture_request(), file, is_same)?;
+                    let path = work_path(&name);
+                    let is_new = received.archive.add_file(
+                        own,
+                        &received.capture_request(),
+                        &path,
+                        &bytes,
+                        is_same,
+                    )?;
                     Ok(left_out.filter(|_| is_new))
                 }
             }

@@ -64,6 +64,15 @@ pub struct Report {
     pub redacted: Option<BTreeMap<String, u64>>,
 }
 
+/// What the other parts of the report are made of.
+#[derive(Clone, Copy)]
+struct Parts<'a> {
+    mail: &'a MessageStats,
+    tasks: &'a [TaskHistory],
+    turns: &'a [Turn],
+    spending: &'a Spending<'a>,
+}
+
 impl Report {
     /// Builds the report with the user's prices and thresholds. A running team is judged as of `now`.
     pub fn of(data: &RunData, timeline: &Timeline, config: &Config, now: Timestamp) -> Report {
@@ -72,12 +81,13 @@ impl Report {
         let mail = messages::mail(&case);
         let tasks = tasks::histories(&case);
         let spending = Spending::of(&case, &config.report.price);
-        let scene = Scene::new(&case, (&mail, &tasks, &turns), (&spending, &config.incidents), now);
+        let parts = Parts { mail: &mail, tasks: &tasks, turns: &turns, spending: &spending };
+        let scene = Scene::new(&case, parts, &config.incidents, now);
         let incidents = incidents::incidents(&scene);
         let mut report = Report {
             v: 1,
             verdict: RunVerdict::default(),
-            overview: overview::overview(&case, (&mail, &tasks, &turns), case.until(now)),
+            overview: overview::overview(&case, parts, case.until(now)),
             phases: overview::phases(&case),
             agents: agents::agents(&case, &turns),
             observations: observations::observations(&case, &mail, &tasks, &incidents),

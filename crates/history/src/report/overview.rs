@@ -3,10 +3,8 @@
 use super::Report;
 use super::incidents::IncidentKind;
 use super::input::ReportInput;
-use super::messages::MessageStats;
-use super::tasks::TaskHistory;
-use super::turns::Turn;
 use super::verdict::RunOutcome;
+use crate::report::Parts;
 use crate::timeline::{Entry, Kind, RunData, Summary, Timeline};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -74,11 +72,8 @@ pub struct Count {
     pub snapshots: usize,
 }
 
-pub(super) fn overview(
-    case: &ReportInput<'_>,
-    (mail, tasks, turns): (&MessageStats, &[TaskHistory], &[Turn]),
-    until: Timestamp,
-) -> Overview {
+pub(super) fn overview(case: &ReportInput<'_>, parts: Parts<'_>, until: Timestamp) -> Overview {
+    let Parts { mail, tasks, turns, .. } = parts;
     let (data, run) = (case.data, &case.data.run);
     let recorded = |automatic: bool| {
         mail.messages.iter().filter(|one| one.automatic == automatic && one.refused.is_none()).count()

@@ -217,7 +217,7 @@ impl PolicyRequest<'_> {
         let checked = completion::run(&due, &cwd, completion::BUDGET);
         let owner = team.tasks.get(id).and_then(|task| task.owner.as_deref());
         let about = owner.or(self.event.actor.name.as_deref()).unwrap_or("unknown");
-        completion::finding(&checked, (settings.mode, self.policy.on_error), id, about)
+        completion::finding(&checked, settings.mode, self.policy.on_error, id, about)
     }
 
     /// Without counts, blocks become warnings.

@@ -87,7 +87,8 @@ pub(super) fn read_point(path: &Path) -> io::Result<ChainPoint> {
 pub(super) fn point_after(
     path: &Path,
     before: ChainPoint,
-    (offset, line): (u64, &[u8]),
+    offset: u64,
+    line: &[u8],
 ) -> io::Result<ChainPoint> {
     if offset != before.count {
         // Another version wrote the index, or a writer was killed.
@@ -111,11 +112,11 @@ mod tests {
             let offset = whole.len() as u64;
             whole.extend_from_slice(line);
             std::fs::write(&path, &whole).unwrap();
-            point = point_after(&path, point, (offset, line)).unwrap();
+            point = point_after(&path, point, offset, line).unwrap();
             assert_eq!(point, read_point(&path).unwrap());
         }
         let unknown = ChainPoint { count: 1, ..ChainPoint::default() };
-        assert_eq!(point_after(&path, unknown, (5, b"three\n")).unwrap(), point);
+        assert_eq!(point_after(&path, unknown, 5, b"three\n").unwrap(), point);
         for is_main in [true, false] {
             let known = JournalPoint { is_main, point };
             assert_eq!(known.to_string().parse(), Ok(known));

@@ -29,12 +29,13 @@ impl Archive {
         &self,
         subject: &CaptureScope,
         call: &CaptureRequest<'_>,
-        (path, bytes): (String, &[u8]),
+        path: &str,
+        bytes: &[u8],
         is_same: impl Fn(&[u8]) -> bool,
     ) -> io::Result<bool> {
         let Some(lock) = self.lock(subject)? else { return Err(io::ErrorKind::TimedOut.into()) };
         let Some(index) = self.index(subject) else { return Ok(false) };
-        let last = self.journal(&index.run).last().remove(&path).and_then(|state| state.object);
+        let last = self.journal(&index.run).last().remove(path).and_then(|state| state.object);
         if last.is_some_and(|last| self.content(&index.run, &last).is_ok_and(|last| is_same(&last))) {
             return Ok(false);
         }
@@ -42,8 +43,13 @@ impl Archive {
         let target = Target { archive: self, subject, client, call, lock: Some(&lock) };
         let mut capture = CaptureInProgress::new(target, Some(index), &scan);
         capture.describe();
-        let (object, _) = capture.put(&path, bytes)?;
-        capture.add(Change { path, object: Some(object), size: bytes.len() as u64, ..Change::default() });
+        let (object, _) = capture.put(path, bytes)?;
+        capture.add(Change {
+            path: path.to_owned(),
+            object: Some(object),
+            size: bytes.len() as u64,
+            ..Change::default()
+        });
         let snapshot = capture.snapshot();
         capture.write(snapshot.as_ref())?;
         Ok(true)
@@ -173,7 +179,7 @@ impl CaptureInProgress<'_> {
         let mut journal = Appender::open(&path)?;
         let (is_torn, line) = (journal.is_torn()?, snapshot.line());
         let offset = journal.append_line(&line)?;
-        self.note_point(&path, (offset, &line));
+        self.note_point(&path, offset, &line);
         if call.durable {
             journal.sync()?;
         }
@@ -187,10 +193,10 @@ impl CaptureInProgress<'_> {
     }
 
     /// Notes the state of the journal for the event of this call.
-    fn note_point(&mut self, path: &Path, line: (u64, &[u8])) {
+    fn note_point(&mut self, path: &Path, offset: u64, line: &[u8]) {
         let is_main = path.ends_with(MAIN);
         let before = self.index.journal_point.filter(|_| is_main).unwrap_or_default();
-        let point = point_after(path, before, line);
+        let point = point_after(path, before, offset, line);
         if is_main {
             self.index.journal_point = point.as_ref().ok().copied();
         }

@@ -1,5 +1,6 @@
 //! The input of all detectors: the parts of the report, the times at which each agent was active, and its tokens.
 
+use crate::report::Parts;
 use std::collections::{HashMap, HashSet};
 
 use crate::report::input::{ReportInput, Spans};
@@ -34,10 +35,11 @@ pub(crate) struct Scene<'a> {
 impl<'a> Scene<'a> {
     pub(crate) fn new(
         case: &'a ReportInput<'a>,
-        (mail, tasks, turns): (&'a MessageStats, &'a [TaskHistory], &'a [Turn]),
-        (spending, limits): (&'a Spending<'a>, &'a Incidents),
+        parts: Parts<'a>,
+        limits: &'a Incidents,
         now: Timestamp,
     ) -> Scene<'a> {
+        let Parts { mail, tasks, turns, spending } = parts;
         let activity = ActivityTimes::of_case(case);
         let last = activity.each().filter_map(|(_, own)| own.last()).max().copied();
         let end = match () {
