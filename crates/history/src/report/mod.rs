@@ -34,6 +34,7 @@ use crate::files::{Attribution, FileHistory, file_histories};
 use crate::timeline::{RunData, Timeline, project};
 use incidents::Scene;
 use input::ReportInput;
+use overview::Parts;
 use spending::Spending;
 use teamkeep_config::Config;
 use teamkeep_model::time::Timestamp;
@@ -62,15 +63,6 @@ pub struct Report {
     pub observations: Vec<Observation>,
     /// Number of redacted texts by pattern; `None` without redaction.
     pub redacted: Option<BTreeMap<String, u64>>,
-}
-
-/// What the other parts of the report are made of.
-#[derive(Clone, Copy)]
-struct Parts<'a> {
-    mail: &'a MessageStats,
-    tasks: &'a [TaskHistory],
-    turns: &'a [Turn],
-    spending: &'a Spending<'a>,
 }
 
 impl Report {

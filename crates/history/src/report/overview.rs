@@ -3,8 +3,11 @@
 use super::Report;
 use super::incidents::IncidentKind;
 use super::input::ReportInput;
+use super::messages::MessageStats;
+use super::spending::Spending;
+use super::tasks::TaskHistory;
+use super::turns::Turn;
 use super::verdict::RunOutcome;
-use crate::report::Parts;
 use crate::timeline::{Entry, Kind, RunData, Summary, Timeline};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
@@ -70,6 +73,15 @@ pub struct Count {
     pub turns: usize,
     pub events: usize,
     pub snapshots: usize,
+}
+
+/// What the overview and the incidents are made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    pub mail: &'a MessageStats,
+    pub tasks: &'a [TaskHistory],
+    pub turns: &'a [Turn],
+    pub spending: &'a Spending<'a>,
 }
 
 pub(super) fn overview(case: &ReportInput<'_>, parts: Parts<'_>, until: Timestamp) -> Overview {

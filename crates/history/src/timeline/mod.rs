@@ -10,7 +10,6 @@ mod lifecycle;
 mod loaded_event;
 mod message_matcher;
 mod messages;
-mod quoted_tags;
 mod run_catalog;
 mod run_data;
 mod state;

@@ -1,10 +1,10 @@
 //! The input of all detectors: the parts of the report, the times at which each agent was active, and its tokens.
 
-use crate::report::Parts;
 use std::collections::{HashMap, HashSet};
 
 use crate::report::input::{ReportInput, Spans};
 use crate::report::messages::MessageStats;
+use crate::report::overview::Parts;
 use crate::report::spending::Spending;
 use crate::report::tasks::TaskHistory;
 use crate::report::turns::ActivityTimes;
