@@ -13,10 +13,10 @@ use super::policy::trust;
 use crate::context::Context;
 use crate::ui::escape;
 use crate::view::{self, Document, plain};
-use teamkeep_config::keys::KEYS;
+use teamkeep_config::schema::{Key, keys, schema};
 use teamkeep_config::{
-    Code, Effective, Files, ORGANIZATION_FILE, Origin, PROJECT_FILE, Problem, TEMPLATE, TrustState, layers,
-    misnamed_file, schema,
+    Code, Effective, Files, ORGANIZATION_FILE, Origin, PROJECT_FILE, Problem, Setting, TEMPLATE, TrustState,
+    layers, misnamed_file,
 };
 use teamkeep_system::error::{self, Error, Result};
 use teamkeep_system::fs;
@@ -208,8 +208,8 @@ impl ShowArgs {
         self.table.as_deref().is_none_or(|wanted| wanted == table || (wanted == "policy" && table == "rule"))
     }
 
-    fn check_table(&self) -> Result<()> {
-        let tables: BTreeSet<&str> = KEYS.iter().map(|key| table(key.path)).collect();
+    fn check_table(&self, keys: &[Key]) -> Result<()> {
+        let tables: BTreeSet<&str> = keys.iter().map(|key| table(&key.path)).collect();
         let unknown = self.table.as_deref().filter(|wanted| !tables.contains(wanted));
         let tables = Vec::from_iter(tables);
         unknown.map_or(Ok(()), |wanted| Err(error::unknown("table", wanted, &tables).of_usage()))
@@ -222,12 +222,14 @@ fn table(key: &str) -> &str {
 
 /// Prints each key that is set, or every key, with its value and its origin.
 fn show(context: &Context, args: &ShowArgs) -> Result<()> {
-    args.check_table()?;
+    let mut keys = keys();
+    args.check_table(&keys)?;
+    keys.retain(|key| args.selects(&key.path));
     context.check_config_path()?;
     let files = context.policy_files();
     let effective = layers::load(&files);
     let missing = missing_hooks(context);
-    let rows = rows(&effective, args);
+    let rows = rows(&effective, &keys, args.all);
     let problems: Vec<_> = effective.problems.iter().chain(&missing).collect();
     let project = effective.project.as_ref().map(|project| {
         let checks: Vec<&str> = project.checks.iter().map(|check| check.run.as_str()).collect();
@@ -261,27 +263,27 @@ fn show(context: &Context, args: &ShowArgs) -> Result<()> {
     Ok(())
 }
 
-/// The selected keys, then the items of lists, such as the checks and rules that run.
-fn rows<'a>(effective: &'a Effective, args: &ShowArgs) -> Vec<Row<'a>> {
-    let keys = || KEYS.iter().filter(|key| args.selects(key.path));
-    let is_shown = |key: &str| args.all || effective.settings.contains_key(key);
-    let single = keys().filter(|key| !key.path.contains("[]") && is_shown(key.path)).map(|key| {
-        let default = || key.default.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        let set = effective.settings.get(key.path);
-        let value = set.map_or_else(default, |set| set.value.clone());
-        Row { key: key.path, value, origin: effective.origin(key.path) }
-    });
-    let mut rows: Vec<Row<'a>> = single.collect();
-    let mut lists: Vec<&str> = keys().filter_map(|key| Some(key.path.split_once("[].")?.0)).collect();
-    lists.dedup();
-    for list in lists {
+/// The keys, then those of the items of lists, such as the checks and rules that run.
+fn rows<'a>(effective: &'a Effective, keys: &'a [Key], all: bool) -> Vec<Row<'a>> {
+    let set = |path: &str| effective.settings.get_key_value(path);
+    let row =
+        |(key, set): (&'a String, &'a Setting)| Row { key, value: set.value.clone(), origin: &set.origin };
+    let mut rows = Vec::new();
+    for key in keys.iter().filter(|key| !key.path.contains("[]")) {
+        let default = || Row {
+            key: &key.path,
+            value: key.default().cloned().unwrap_or_default(),
+            origin: &Origin::DEFAULT,
+        };
+        rows.extend(set(&key.path).map(row).or_else(|| all.then(default)));
+    }
+    let items: Vec<(&str, &str)> = keys.iter().filter_map(|key| key.path.split_once("[].")).collect();
+    for list in items.chunk_by(|one, next| one.0 == next.0) {
         for index in 0.. {
-            // In the order of the table of keys.
-            let names = KEYS.iter().filter_map(|key| key.path.strip_prefix(list)?.strip_prefix("[]."));
-            let set =
-                names.filter_map(|name| effective.settings.get_key_value(&format!("{list}[{index}].{name}")));
             let before = rows.len();
-            rows.extend(set.map(|(key, set)| Row { key, value: set.value.clone(), origin: &set.origin }));
+            rows.extend(
+                list.iter().filter_map(|(list, name)| set(&format!("{list}[{index}].{name}")).map(row)),
+            );
             if rows.len() == before {
                 break;
             }

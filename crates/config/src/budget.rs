@@ -1,10 +1,9 @@
 //! The limits of `[policy.budget]`.
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Serialize};
 
 use super::Mode;
-use super::parse_value::parse_percent;
-use super::settings::Entry;
+use super::kinds::{Kind as _, Percent, Usd};
 
 section! {
     pub struct Budget {
@@ -14,7 +13,8 @@ section! {
 }
 
 /// A limit, in tokens or in US dollars.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Limit {
     pub per: LimitScope,
@@ -22,17 +22,17 @@ pub struct Limit {
     #[serde(default)]
     pub tokens: u32,
     /// Millionths of a US dollar.
-    #[serde(default, deserialize_with = "super::model::millionths")]
+    #[serde(default, with = "Usd")]
     pub usd: u64,
     /// The part of the limit from which the lead is warned.
-    #[serde(default = "eighty", deserialize_with = "percent")]
+    #[serde(default = "eighty", with = "Percent")]
     pub warn_at: Option<u32>,
     /// The part of the limit from which new work is blocked.
-    #[serde(default, deserialize_with = "percent")]
+    #[serde(default, with = "Percent")]
     pub block_at: Option<u32>,
 }
 
-teamkeep_model::named_enum! {
+words! {
     /// The agents that a limit counts.
     pub enum LimitScope {
         /// All agents of the run.
@@ -62,41 +62,29 @@ fn eighty() -> Option<u32> {
     Some(80)
 }
 
-fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
-    let text = String::deserialize(from)?;
-    parse_percent(&text).ok_or_else(|| serde::de::Error::custom(format!("invalid percentage {text:?}")))
-}
-
-/// A problem of the keys of a limit together: the key, the message and a hint.
-pub(super) type LimitProblem<'a> = (&'a Entry, String, &'static str);
-
-/// Finds the contradictions between the keys of a limit. `entries` are those that are set.
-pub(super) fn limit_problems<'a>(entries: &[&'a Entry]) -> Vec<LimitProblem<'a>> {
-    let get = |name: &str| entries.iter().copied().find(|entry| entry.path.ends_with(&format!("].{name}")));
-    let is_set = |entry: &&Entry| entry.value.as_f64().is_some_and(|number| number > 0.0);
-    let [tokens, usd] = ["tokens", "usd"].map(get);
+/// Finds the contradictions between the keys of a limit: for each the keys that it is about, the first that is set, a
+/// message and a hint.
+pub(super) fn contradictions(limit: &Limit) -> Vec<(&'static [&'static str], String, &'static str)> {
+    let mut found: Vec<(&'static [&'static str], String, _)> = Vec::new();
     let hint = "set either `tokens` or `usd`, to more than 0";
-    let amount = match (tokens.filter(is_set), usd.filter(is_set)) {
-        (Some(_), Some(usd)) => Some((usd, "the limit has both `tokens` and `usd`".to_owned(), hint)),
-        (None, None) => {
-            let place = tokens.or(usd).or_else(|| get("per")).or_else(|| entries.first().copied());
-            place.map(|place| (place, "the limit has no amount".to_owned(), hint))
+    match (limit.tokens > 0, limit.usd > 0) {
+        (true, true) => found.push((&["usd"], "the limit has both `tokens` and `usd`".to_owned(), hint)),
+        (false, false) => {
+            found.push((&["tokens", "usd", "per"], "the limit has no amount".to_owned(), hint));
         }
-        _ => None,
-    };
-    let part = |name: &str| get(name).and_then(|entry| parse_percent(entry.value.as_str()?));
-    let place = get("warn-at").or_else(|| get("block-at"));
-    let parts =
-        place.and_then(|place| match (part("warn-at").unwrap_or(eighty()), part("block-at").flatten()) {
-            (None, None) => {
-                let hint = "set `warn-at = \"80%\"`, `block-at = \"100%\"`, or both";
-                Some((place, "the limit neither warns nor blocks".to_owned(), hint))
-            }
-            (Some(warn), Some(block)) if warn > block => {
-                let hint = "the warning must come first; to have none, set `warn-at = \"never\"`";
-                Some((place, format!("`warn-at` ({warn}%) is above `block-at` ({block}%)"), hint))
-            }
-            _ => None,
-        });
-    amount.into_iter().chain(parts).collect()
+        _ => {}
+    }
+    let keys = &["warn-at", "block-at"];
+    match (limit.warn_at, limit.block_at) {
+        (None, None) => {
+            let hint = "set `warn-at = \"80%\"`, `block-at = \"100%\"`, or both";
+            found.push((keys, "the limit neither warns nor blocks".to_owned(), hint));
+        }
+        (Some(warn), Some(block)) if warn > block => {
+            let hint = "the warning must come first; to have none, set `warn-at = \"never\"`";
+            found.push((keys, format!("`warn-at` ({warn}%) is above `block-at` ({block}%)"), hint));
+        }
+        _ => {}
+    }
+    found
 }

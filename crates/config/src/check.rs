@@ -1,29 +1,37 @@
 //! Validation: finds every problem of a file with its position. A file without errors can be built.
+//!
+//! serde stops at the first error and does not know its position. So a file with errors is read once more for each value,
+//! with nothing else in it.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ops::Range;
-use std::time::Duration;
 
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json, json};
 use toml::Spanned;
-use toml::de::{DeArray, DeTable, DeValue};
+use toml::de::{DeInteger, DeTable, DeValue, Error};
 
-use super::budget::limit_problems;
-use super::keys::{Key, Place, REDACTABLE, names};
-use super::notify::{check_path, check_url};
-use super::parse_duration;
-use super::parse_value::{Checker, Validation, blockable_events, quoted};
-use super::settings::{Entry, words};
-use super::ship::{
-    StoreAddress, check_exclude_projects, check_host, check_interval, check_organization, check_otlp,
-    parse_since,
-};
-use super::source::{Code, Problem, Source};
-use teamkeep_model::payload::EventKind;
+use super::budget::contradictions;
+use super::kinds::{Rejection, quoted};
+use super::pattern::{self, BoundedRegex, RegexTooCostly};
+use super::policy::blockable_events;
+use super::settings::{Entry, parse};
+use super::source::{Code, Problem, Severity, Source};
+use super::{Config, Gate, Mode, REDACTABLE, Rule};
+use teamkeep_model::payload::Kind;
 use teamkeep_system::error::nearest;
 
-/// The valid values and the problems of a file.
+/// Maximum number of reported problems in one file.
+const MAX_PROBLEMS: usize = 100;
+
+/// How thorough the validation is. Compiling regular expressions costs more than all the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Validation {
+    Full,
+    /// A call that needs a regular expression compiles it.
+    WithoutRegexes,
+}
+
+/// The values and the problems of a file.
 #[derive(Debug, Default)]
 pub struct Checked {
     /// In the order of the file.
@@ -41,254 +49,332 @@ pub fn check(source: &Source) -> Checked {
 
 pub(super) fn validate(source: &Source, validation: Validation) -> Checked {
     let (table, errors) = DeTable::parse_recoverable(&source.text);
-    let mut checker = Checker {
-        source,
-        validation,
-        path: String::new(),
-        entries: Vec::new(),
-        problems: Vec::new(),
-        errors: 0,
-        rejected: Vec::new(),
-    };
-    let mut lines = BTreeSet::new();
-    let mut is_broken = false;
-    for error in &errors {
-        let end = source.text.len();
-        let span = error.span().unwrap_or(end..end);
-        let is_duplicate = is_duplicate_key(error);
-        is_broken |= !is_duplicate;
-        // A second error on the same line is a consequence of the first.
-        if lines.insert(source.line(span.start)) {
-            match is_duplicate {
-                true => checker.duplicate_key(span),
-                false => checker.report(Code::Syntax, span, error.message().replace('\n', ", "), None),
-            }
-        }
-    }
+    let root = Spanned::new(0..0, DeValue::Table(table.into_inner()));
+    let mut checker = Checker { source, root: &root, rejected: Vec::new(), problems: Vec::new(), errors: 0 };
+    let is_broken = checker.syntax(&errors);
     let syntax_problems = checker.problems.len();
-    checker.table(table.get_ref(), "", "");
-    checker.check_items();
-    let Checker { entries, mut problems, errors, .. } = checker;
+    let config = parse(&to_json(root.get_ref())).ok();
+    let valid = || checker.probe(&mut Vec::new(), &root, 0..0).and_then(|tree| parse(&tree).ok());
+    if let Some(config) = config.or_else(valid) {
+        checker.check(&config, validation);
+    }
+    let Checker { mut problems, errors, .. } = checker;
     if is_broken {
         // After a syntax error the rest is a guess.
         problems.truncate(syntax_problems);
     }
     problems.sort_by_key(|problem| problem.at);
+    let mut entries = Vec::new();
+    collect_entries(&root, String::new(), &mut entries);
     Checked { entries, problems, is_sound: errors == 0 }
 }
 
 /// Whether a key occurs twice. The library has no kinds of errors, so this compares with the error of such a text.
-fn is_duplicate_key(error: &toml::de::Error) -> bool {
+fn is_duplicate_key(error: &Error) -> bool {
     let (_, errors) = DeTable::parse_recoverable("key=1\nkey=2");
     errors.first().is_some_and(|duplicate| duplicate.message() == error.message())
 }
 
+/// A check in progress.
+struct Checker<'a> {
+    source: &'a Source,
+    root: &'a Spanned<DeValue<'a>>,
+    /// The paths of the values that are rejected.
+    rejected: Vec<String>,
+    problems: Vec<Problem>,
+    /// Number of problems that are errors.
+    errors: usize,
+}
+
 impl Checker<'_> {
-    /// The library does not report the first place, so the hint names the key only.
-    fn duplicate_key(&mut self, span: Range<usize>) {
-        let name = self.source.text.get(span.clone()).unwrap_or_default().to_owned();
-        let hint = "merge the two, or remove one".to_owned();
-        self.report(Code::DuplicateKey, span, format!("`{name}` occurs twice"), hint);
-    }
-
-    /// `table` is the path in the table of keys, `path` the one in the file.
-    fn table(&mut self, values: &DeTable<'_>, table: &str, path: &str) {
-        for (name, value) in values {
-            let below = |table: &str| match table {
-                "" => name.get_ref().to_string(),
-                table => format!("{table}.{}", name.get_ref()),
-            };
-            let (key, path) = (below(table), below(path));
-            self.path.clone_from(&path);
-            // A quoted name is one name, whatever it contains.
-            let place = Place::at(&key).filter(|_| !name.get_ref().contains(['.', '[', ']']));
-            match (place, value.get_ref()) {
-                (Some(Place::Value(key)), _) => {
-                    if let Some(read) = self.read(key.kind, value) {
-                        self.entries.push(Entry { path, key, value: read, span: value.span() });
-                    }
-                }
-                (Some(Place::Table), DeValue::Table(values)) => self.table(values, &key, &path),
-                (Some(Place::Table), other) => {
-                    self.wrong_type(name.span(), &format!("a table, `[{path}]`"), other);
-                }
-                (Some(Place::List), DeValue::Array(list)) => self.list(list, &key, &path),
-                (Some(Place::List), other) => {
-                    self.wrong_type(name.span(), &format!("tables, `[[{path}]]`"), other);
-                }
-                (None, _) => self.unknown(name, table),
-            }
+    fn report(&mut self, code: Code, span: Range<usize>, message: impl Into<String>, hint: Option<String>) {
+        let is_error = code.severity() == Severity::Error;
+        self.errors += usize::from(is_error);
+        // The first error is always listed: it disables the file.
+        if self.problems.len() < MAX_PROBLEMS || (is_error && self.errors == 1) {
+            self.problems.push(Problem { hint, ..self.source.problem(code, span, message) });
         }
     }
 
-    fn list(&mut self, list: &DeArray<'_>, key: &str, path: &str) {
-        let key = format!("{key}[]");
-        for (index, item) in list.iter().enumerate() {
-            let path = format!("{path}[{index}]");
-            let DeValue::Table(values) = item.get_ref() else {
-                self.path = path;
-                self.wrong_type(item.span(), "a table", item.get_ref());
+    /// Reports a problem of the first of these keys that the file has in this table; none for a key that is only assumed.
+    fn report_at(&mut self, code: Code, table: &str, keys: &[&str], message: impl Into<String>, hint: &str) {
+        if let Some(span) = keys.iter().find_map(|key| find(self.root, table, key)) {
+            self.report(code, span, message, Some(hint.to_owned()).filter(|hint| !hint.is_empty()));
+        }
+    }
+
+    /// Reports the errors of the parser. Returns whether one of them leaves the rest unknown.
+    fn syntax(&mut self, errors: &[Error]) -> bool {
+        let (mut lines, mut is_broken) = (BTreeSet::new(), false);
+        for error in errors {
+            let end = self.source.text.len();
+            let span = error.span().unwrap_or(end..end);
+            let is_duplicate = is_duplicate_key(error);
+            is_broken |= !is_duplicate;
+            // A second error on the same line is a consequence of the first.
+            if !lines.insert(self.source.line(span.start)) {
                 continue;
-            };
-            self.table(values, &key, &path);
-            for name in names(&key) {
-                let place = Place::at(&format!("{key}.{name}"));
-                let is_required = matches!(place, Some(Place::Value(Key { default: None, .. })));
-                if is_required && !values.contains_key(name) {
-                    self.report(Code::MissingKey, item.span(), format!("missing key `{name}`"), None);
-                }
             }
+            if is_duplicate {
+                // The library does not report the first place, so the hint names the key only.
+                let name = self.source.text.get(span.clone()).unwrap_or_default();
+                let hint = "merge the two, or remove one".to_owned();
+                self.report(Code::DuplicateKey, span, format!("`{name}` occurs twice"), Some(hint));
+            } else {
+                self.report(Code::Syntax, span, error.message().replace('\n', ", "), None);
+            }
+        }
+        is_broken
+    }
+
+    /// Checks a value and all in it, one by one, and returns what is valid. `name` is the span of its key.
+    fn probe(
+        &mut self,
+        path: &mut Vec<String>,
+        value: &Spanned<DeValue<'_>>,
+        name: Range<usize>,
+    ) -> Option<Json> {
+        let alone = match value.get_ref() {
+            DeValue::Table(_) => json!({}),
+            DeValue::Array(_) => json!([]),
+            other => to_json(other),
+        };
+        if self.errors >= MAX_PROBLEMS {
+            return None;
+        }
+        if let Some(why) = error_of(path, &alone).filter(|why| missing_key(why).is_none()) {
+            self.reject(&why, path, value, name);
+            return None;
+        }
+        match value.get_ref() {
+            DeValue::Table(table) => {
+                let mut valid = Map::new();
+                for (name, value) in table {
+                    path.push(name.get_ref().to_string());
+                    let json = self.probe(path, value, name.span());
+                    path.pop();
+                    valid.extend(json.map(|json| (name.get_ref().to_string(), json)));
+                }
+                let mut valid = Json::Object(valid);
+                let is_item = path.last().is_some_and(|step| step.starts_with('['));
+                // A missing key gets a value, so that the others are still checked together.
+                while let Some(name) = error_of(path, &valid).as_deref().and_then(missing_key)
+                    && is_item
+                {
+                    if !table.contains_key(name) {
+                        self.report(Code::MissingKey, value.span(), format!("missing key `{name}`"), None);
+                    }
+                    valid[name] = json!(if name == "action" {
+                        "warn"
+                    } else if name == "per" {
+                        "run"
+                    } else {
+                        "x"
+                    });
+                }
+                Some(valid)
+            }
+            DeValue::Array(list) => {
+                let mut valid = Vec::new();
+                for (index, item) in list.iter().enumerate() {
+                    path.push(format!("[{index}]"));
+                    valid.extend(self.probe(path, item, item.span()));
+                    path.pop();
+                }
+                // Items are independent only in a list of tables.
+                (valid.len() == list.len() || is_list(&shown(path))).then_some(Json::Array(valid))
+            }
+            _ => Some(alone),
         }
     }
 
-    fn unknown(&mut self, name: &Spanned<Cow<'_, str>>, table: &str) {
-        let known = names(table);
-        let written = name.get_ref().as_ref();
+    /// Reports why a value is rejected.
+    fn reject(&mut self, why: &str, path: &[String], value: &Spanned<DeValue<'_>>, name: Range<usize>) {
+        let Some(last) = path.last() else { return };
+        let is_item = last.starts_with('[');
+        let path = shown(path);
+        self.rejected.push(path.clone());
+        let found = type_of(value.get_ref());
+        if let Some(Rejection { code, message, hint }) = Rejection::parse(why) {
+            let found = if code == Code::WrongType { format!(", found {found}") } else { String::new() };
+            let span = if code == Code::BadPointer { name } else { value.span() };
+            self.report(code, span, format!("`{path}`: {message}{found}"), hint);
+        } else if let Some((_, known)) =
+            why.split_once("unknown field ").and_then(|(_, why)| why.rsplit_once(", expected "))
+        {
+            self.unknown(last, known, name);
+        } else if let Some((_, expected)) =
+            why.strip_prefix("invalid type: ").and_then(|why| why.rsplit_once(", expected "))
+        {
+            // The mistake is in the heading of a table.
+            let (expected, span) = match expected {
+                _ if expected.starts_with("struct ") && is_item => ("a table".to_owned(), value.span()),
+                _ if expected.starts_with("struct ") => (format!("a table, `[{path}]`"), name),
+                "a sequence" if is_list(&path) => (format!("tables, `[[{path}]]`"), name),
+                "a sequence" => ("a list such as [\"a\", \"b\"]".to_owned(), value.span()),
+                "a map" => {
+                    ("a table such as { \"/tool_input/command\" = \"*rm*\" }".to_owned(), value.span())
+                }
+                "u32" => ("an integer".to_owned(), value.span()),
+                "f64" => ("a number such as 2.5".to_owned(), value.span()),
+                expected => (expected.to_owned(), value.span()),
+            };
+            self.report(Code::WrongType, span, format!("`{path}`: expected {expected}, found {found}"), None);
+        } else {
+            let written = self.source.text.get(value.span()).unwrap_or_default();
+            let message = format!("`{path}`: invalid number {written}; expected 0 to {}", u32::MAX);
+            self.report(Code::BadNumber, value.span(), message, None);
+        }
+    }
+
+    /// Reports an unknown key. `known` are those of its table, each between backticks.
+    fn unknown(&mut self, written: &str, known: &str, span: Range<usize>) {
+        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
         // The table that has this name, if another one has.
-        let elsewhere = Some(format!("policy.{written}"))
-            .filter(|path| !written.contains(['.', '[']) && Place::at(path).is_some());
-        let hint = match nearest(written, &known, 1).map(str::to_owned).or(elsewhere) {
+        let elsewhere = || Gate::named(written).map(|gate| format!("policy.{}", gate.name()));
+        let hint = match nearest(written, &known, 1).map(str::to_owned).or_else(elsewhere) {
             Some(suggestion) => format!("did you mean `{suggestion}`?"),
             None => format!("expected one of {}", known.join(", ")),
         };
         let shown: String = written.chars().take(64).collect();
-        self.report(Code::UnknownKey, name.span(), format!("unknown key `{shown}`"), hint);
+        self.report(Code::UnknownKey, span, format!("unknown key `{shown}`"), Some(hint));
     }
 
-    /// Checks each rule, check and pattern of the file as a whole.
-    fn check_items(&mut self) {
-        let entries = std::mem::take(&mut self.entries);
+    /// Checks what depends on several values, and the regular expressions.
+    fn check(&mut self, config: &Config, validation: Validation) {
         let mut names = HashSet::new();
-        for rule in items(entries.iter(), "rule") {
-            self.check_rule(&rule, &mut names);
+        for (index, rule) in config.rule.iter().enumerate() {
+            self.check_rule(&format!("rule[{index}]"), rule, &mut names, validation);
         }
-        for check in items(entries.iter(), "policy.completion-check.check") {
-            if let Some(run) = check.get("run").filter(|run| is_blank(run)) {
-                self.report(Code::BadValue, run.span.clone(), "the command is blank", None);
+        let to_turn_off = "to turn the gate off, set its mode to \"off\"";
+        for (table, key, number) in [
+            ("policy", "max-blocks", config.policy.max_blocks),
+            ("incidents", "ping-pong", config.incidents.ping_pong),
+        ] {
+            if number == 0 {
+                let message = format!("`{table}.{key}`: invalid number 0; expected at least 1");
+                self.report_at(Code::BadValue, table, &[key], message, to_turn_off);
             }
-            let zero = |entry: &&Entry| entry.value.as_str().and_then(parse_duration) == Some(Duration::ZERO);
-            if let Some(timeout) = check.get("timeout").filter(zero) {
+        }
+        for (index, check) in config.policy.completion_check.check.iter().enumerate() {
+            let table = format!("policy.completion-check.check[{index}]");
+            if check.run.trim().is_empty() {
+                self.report_at(Code::BadValue, &table, &["run"], "the command is blank", "");
+            }
+            if check.timeout.is_zero() {
                 let message = "with a timeout of zero the check never passes";
-                let hint = "to turn the gate off, set its mode to \"off\"".to_owned();
-                self.report(Code::BadDuration, timeout.span.clone(), message, hint);
+                self.report_at(Code::BadDuration, &table, &["timeout"], message, to_turn_off);
             }
         }
-        for limit in items(entries.iter(), "policy.budget.limit") {
-            let table =
-                limit.0.first().and_then(|entry| Some(format!("{}.", entry.path.rsplit_once('.')?.0)));
-            if self.rejected.iter().any(|path| table.as_ref().is_some_and(|table| path.starts_with(table))) {
-                continue;
-            }
-            for (entry, message, hint) in limit_problems(&limit.0) {
-                self.report(Code::BadValue, entry.span.clone(), message, hint.to_owned());
-            }
-        }
-        let is_blank_key =
-            |entry: &&Entry| entry.path == "policy.idle-with-work.waiting-key" && is_blank(entry);
-        if let Some(key) = entries.iter().find(is_blank_key) {
-            self.report(Code::BadValue, key.span.clone(), "the key is blank", None);
-        }
-        for entry in &entries {
-            let text = entry.value.as_str().unwrap_or_default();
-            let checked = match entry.path.as_str() {
-                "notify.url" => check_url(text),
-                "notify.secret-file"
-                | "ship.store-headers-file"
-                | "ship.otlp-headers-file"
-                | "ship.pseudonym-key-file"
-                | "ship.directory"
-                | "organization.store" => check_path(text),
-                "ship.store" => StoreAddress::parse(text).map(drop),
-                "ship.otlp" => check_otlp(text),
-                "ship.organization" => check_organization(text),
-                "ship.host" => check_host(text),
-                "ship.since" => parse_since(text).map(drop),
-                "ship.interval" => check_interval(text),
-                "ship.exclude-projects" => check_exclude_projects(entry),
-                "organization.fixed" => check_fixed(entry),
-                _ => continue,
-            };
-            if let Err(why) = checked {
-                self.report(Code::BadValue, entry.span.clone(), format!("`{}`: {why}", entry.path), None);
-            }
-        }
-        let mut names = HashSet::new();
-        for pattern in items(entries.iter(), "privacy.pattern") {
-            self.check_pattern_name(&pattern, &mut names);
-        }
-        self.entries = entries;
-    }
-
-    fn check_rule<'a>(&mut self, rule: &Item<'a>, names: &mut HashSet<&'a str>) {
-        if let Some(name) = rule.get("name") {
-            let text = name.value.as_str().unwrap_or_default();
-            if is_blank(name) {
-                self.report(Code::BadValue, name.span.clone(), "the rule's name is blank", None);
-            } else if !names.insert(text) {
-                let message = format!("duplicate rule name {}", quoted(text));
-                self.report(Code::DuplicateRule, name.span.clone(), message, None);
-            }
-        }
-        let kinds: Vec<EventKind> = rule.list("events").map(EventKind::named).collect();
-        if let Some(action) = rule.is("action", "block") {
-            if rule.get("reason").is_none_or(is_blank) {
-                let message = "a rule that blocks needs a `reason` for the model";
-                let hint = "add `reason = \"what is blocked, and what to do instead\"`".to_owned();
-                self.report(Code::MissingReason, action.span.clone(), message, hint);
-            }
-            let known = kinds.iter().filter(|kind| **kind != EventKind::Unknown && !kind.is_judged());
-            let unblockable: Vec<&str> = known.map(|kind| kind.name()).collect();
-            if !unblockable.is_empty() {
-                let events = unblockable.join(", ");
-                let message = format!("the rule only warns at {events}, which cannot be blocked");
-                self.report(Code::OnlyWarns, action.span.clone(), message, blockable_events());
-            }
-        }
-        if let Some(tools) = rule.get("tools") {
-            let has_tools = rule.list("tools").next().is_some();
-            if has_tools && !kinds.is_empty() && !kinds.iter().any(|kind| kind.has_tool()) {
-                let message = "the rule names tools, but none of its events has a tool";
-                let hint = "add PreToolUse, or another tool event".to_owned();
-                self.report(Code::NeverMatches, tools.span.clone(), message, hint);
-            }
-            for word in rule.list("tools") {
-                let is_other_case = |tool: &&&str| **tool != word && tool.eq_ignore_ascii_case(word);
-                if let Some(tool) = TOOLS.iter().find(is_other_case) {
-                    let message =
-                        format!("there is no tool {}: names of tools are case-sensitive", quoted(word));
-                    let hint = format!("did you mean \"{tool}\"?");
-                    self.report(Code::NeverMatches, tools.span.clone(), message, hint);
+        for (index, limit) in config.policy.budget.limit.iter().enumerate() {
+            let table = format!("policy.budget.limit[{index}]");
+            if !self.rejected.iter().any(|path| path.starts_with(&table)) {
+                for (keys, message, hint) in contradictions(limit) {
+                    self.report_at(Code::BadValue, &table, keys, message, hint);
                 }
             }
         }
-        let why = match () {
-            () if rule.is("action", "warn").is_some() => "the rule blocks nothing",
-            () if !kinds.is_empty() && !kinds.iter().any(|kind| kind.is_before_tool()) => {
-                "none of its events has a tool"
+        if config.policy.idle_with_work.waiting_key.trim().is_empty() {
+            self.report_at(Code::BadValue, "policy.idle-with-work", &["waiting-key"], "the key is blank", "");
+        }
+        let mut names = HashSet::new();
+        for (index, pattern) in config.privacy.pattern.iter().enumerate() {
+            let table = format!("privacy.pattern[{index}]");
+            let name = pattern.name.as_str();
+            let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            if name.is_empty() || !name.chars().all(plain) || REDACTABLE.contains(&name) {
+                let none_of = REDACTABLE.join(", ");
+                let hint = format!("use letters, digits, `-`, `_` and `.`, and none of {none_of}");
+                let message = format!("invalid pattern name {}", quoted(name));
+                self.report_at(Code::BadValue, &table, &["name"], message, &hint);
+            } else if !names.insert(name) {
+                let message = format!("duplicate pattern name {}", quoted(name));
+                self.report_at(Code::BadValue, &table, &["name"], message, "");
             }
-            () => return,
-        };
-        if let Some(lasting) = rule.is("lasting", true) {
-            let message = format!("`lasting` has no effect here: {why}");
-            let hint = "`lasting` applies only to a block at PreToolUse".to_owned();
-            self.report(Code::UselessKey, lasting.span.clone(), message, hint);
+            // It would match between any two characters.
+            if self.compile(&table, "regex", &pattern.regex) == Some(true) {
+                let message = format!("`{table}.regex`: {} matches the empty string", quoted(&pattern.regex));
+                self.report_at(Code::BadRegex, &table, &["regex"], message, "");
+            }
         }
     }
 
-    fn check_pattern_name<'a>(&mut self, pattern: &Item<'a>, names: &mut HashSet<&'a str>) {
-        let Some(name) = pattern.get("name") else { return };
-        let text = name.value.as_str().unwrap_or_default();
-        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        let (message, hint) = if text.is_empty() || !text.chars().all(plain) || REDACTABLE.contains(&text) {
-            let none_of = REDACTABLE.join(", ");
-            let hint = format!("use letters, digits, `-`, `_` and `.`, and none of {none_of}");
-            (format!("invalid pattern name {}", quoted(text)), Some(hint))
-        } else if !names.insert(text) {
-            (format!("duplicate pattern name {}", quoted(text)), None)
-        } else {
-            return;
+    /// Compiles the regular expression of a key, or reports why it is invalid. Returns whether it matches the empty string.
+    fn compile(&mut self, table: &str, key: &str, expression: &str) -> Option<bool> {
+        let path = if key == "regex" { format!("{table}.{key}") } else { table.to_owned() };
+        let named = quoted(expression);
+        match BoundedRegex::of(expression) {
+            Ok(regex) => return regex.is_match(""),
+            Err(RegexTooCostly::Malformed(why)) => {
+                let message = format!("`{path}`: {named} is not a valid regular expression: {why}");
+                self.report_at(Code::BadRegex, table, &[key], message, "");
+            }
+            Err(RegexTooCostly::TooLarge) => {
+                let message =
+                    format!("`{path}`: {named} is too large: the compiled regular expression exceeds 64 KiB");
+                let hint = "reduce repetitions: `x{500}` counts as 500 times `x`";
+                self.report_at(Code::LargeRegex, table, &[key], message, hint);
+            }
+        }
+        None
+    }
+
+    fn check_rule<'r>(
+        &mut self,
+        table: &str,
+        rule: &'r Rule,
+        names: &mut HashSet<&'r str>,
+        validation: Validation,
+    ) {
+        if rule.name.trim().is_empty() {
+            self.report_at(Code::BadValue, table, &["name"], "the rule's name is blank", "");
+        } else if !names.insert(&rule.name) {
+            let message = format!("duplicate rule name {}", quoted(&rule.name));
+            self.report_at(Code::DuplicateRule, table, &["name"], message, "");
+        }
+        let expressions = rule.matches.iter().filter_map(|(key, text)| Some((key, pattern::regex_of(text)?)));
+        for (pointer, expression) in expressions.filter(|_| validation == Validation::Full) {
+            self.compile(&format!("{table}.match"), pointer, expression);
+        }
+        let kinds: Vec<Kind> = rule.events.iter().map(|event| Kind::named(event)).collect();
+        let has_only_others = |is: fn(Kind) -> bool| !kinds.is_empty() && !kinds.iter().any(|kind| is(*kind));
+        if rule.action == Mode::Block {
+            if rule.reason.trim().is_empty() {
+                let message = "a rule that blocks needs a `reason` for the model";
+                let hint = "add `reason = \"what is blocked, and what to do instead\"`";
+                self.report_at(Code::MissingReason, table, &["action"], message, hint);
+            }
+            let unblockable = kinds.iter().filter(|kind| !kind.is_judged()).map(|kind| kind.name());
+            let unblockable: Vec<&str> = unblockable.collect();
+            if !unblockable.is_empty() {
+                let message =
+                    format!("the rule only warns at {}, which cannot be blocked", unblockable.join(", "));
+                self.report_at(Code::OnlyWarns, table, &["action"], message, &blockable_events());
+            }
+        }
+        if !rule.tools.is_empty() && has_only_others(Kind::has_tool) {
+            let message = "the rule names tools, but none of its events has a tool";
+            let hint = "add PreToolUse, or another tool event";
+            self.report_at(Code::NeverMatches, table, &["tools"], message, hint);
+        }
+        for word in &rule.tools {
+            let is_other_case = |tool: &&&str| **tool != word && tool.eq_ignore_ascii_case(word);
+            if let Some(tool) = TOOLS.iter().find(is_other_case) {
+                let message = format!("there is no tool {}: names of tools are case-sensitive", quoted(word));
+                let hint = format!("did you mean \"{tool}\"?");
+                self.report_at(Code::NeverMatches, table, &["tools"], message, &hint);
+            }
+        }
+        let why = match rule.action {
+            Mode::Warn => "the rule blocks nothing",
+            _ if has_only_others(Kind::is_before_tool) => "none of its events has a tool",
+            _ => return,
         };
-        self.report(Code::BadValue, name.span.clone(), message, hint);
+        if rule.lasting {
+            let message = format!("`lasting` has no effect here: {why}");
+            let hint = "`lasting` applies only to a block at PreToolUse";
+            self.report_at(Code::UselessKey, table, &["lasting"], message, hint);
+        }
     }
 }
 
@@ -300,36 +386,105 @@ const TOOLS: &[&str] = &[
     "TaskOutput", "TaskStop", "TaskUpdate", "TeamCreate", "TeamDelete", "TodoWrite", "WebFetch", "WebSearch", "Write",
 ];
 
-/// The keys of one table of a list.
+/// The error of a configuration that has only this value.
+fn error_of(path: &[String], value: &Json) -> Option<String> {
+    let around = |below: Json, step: &String| {
+        if step.starts_with('[') { json!([below]) } else { json!({ step: below }) }
+    };
+    let error = parse(&path.iter().rev().fold(value.clone(), around)).err()?.to_string();
+    // The position is that in the JSON.
+    Some(error.rsplit_once(" at line ").map_or(error.clone(), |(why, _)| why.to_owned()))
+}
+
+/// The name of the key that is missing, if this is why a table is rejected.
+fn missing_key(why: &str) -> Option<&str> {
+    why.strip_prefix("missing field `")?.strip_suffix('`')
+}
+
+/// The path of a key: `rule[0].name`. A value in the key's own list or table has the path of the key.
+fn shown(steps: &[String]) -> String {
+    let path = steps.join(".").replace(".[", "[");
+    match path.split_once("].match.") {
+        Some((rule, _)) => format!("{rule}].match"),
+        None => match path.rsplit_once('[').filter(|(list, _)| path.ends_with(']') && !is_list(list)) {
+            Some((list, _)) => list.to_owned(),
+            None => path,
+        },
+    }
+}
+
+/// Whether there is a list of tables at this path.
+fn is_list(path: &str) -> bool {
+    ["rule", "report.price", "privacy.pattern", "policy.completion-check.check", "policy.budget.limit"]
+        .contains(&path)
+}
+
+/// The span of a key's value in a table such as `rule[0]`, if the file has it.
+fn find(root: &Spanned<DeValue<'_>>, table: &str, key: &str) -> Option<Range<usize>> {
+    let mut at = root;
+    for name in table.split(['.', '[']).chain([key]) {
+        at = match at.get_ref() {
+            DeValue::Table(values) => values.get(name)?,
+            DeValue::Array(list) => list.get(name.strip_suffix(']')?.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    Some(at.span())
+}
+
+/// The name of a value's type.
+fn type_of(value: &DeValue<'_>) -> &'static str {
+    match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "an integer",
+        DeValue::Float(_) => "a float",
+        DeValue::Boolean(_) => "a boolean",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    }
+}
+
+/// A value as JSON. What JSON does not have becomes null, which no key accepts.
+fn to_json(value: &DeValue<'_>) -> Json {
+    match value {
+        DeValue::String(text) => json!(text),
+        DeValue::Integer(number) => integer(number),
+        DeValue::Float(number) => json!(number.as_str().parse::<f64>().ok()),
+        DeValue::Boolean(on) => json!(on),
+        DeValue::Datetime(_) => Json::Null,
+        DeValue::Array(list) => list.iter().map(|item| to_json(item.get_ref())).collect(),
+        DeValue::Table(table) => {
+            table.iter().map(|(name, value)| (name.get_ref().to_string(), to_json(value.get_ref()))).collect()
+        }
+    }
+}
+
+/// An integer; the largest one for one that is beyond.
+fn integer(number: &DeInteger<'_>) -> Json {
+    json!(i64::from_str_radix(number.as_str(), number.radix()).unwrap_or(i64::MAX))
+}
+
+/// Collects the values of all keys with their paths. A quoted name with dots is not a path.
+fn collect_entries(value: &Spanned<DeValue<'_>>, path: String, entries: &mut Vec<Entry>) {
+    match value.get_ref() {
+        DeValue::Table(table) if !path.ends_with("].match") => {
+            for (name, value) in table.iter().filter(|(name, _)| !name.get_ref().contains(['.', '['])) {
+                let dot = if path.is_empty() { "" } else { "." };
+                collect_entries(value, format!("{path}{dot}{}", name.get_ref()), entries);
+            }
+        }
+        DeValue::Array(list) if is_list(&path) => {
+            for (index, item) in list.iter().enumerate() {
+                collect_entries(item, format!("{path}[{index}]"), entries);
+            }
+        }
+        other => entries.push(Entry { path, value: to_json(other), span: value.span() }),
+    }
+}
+
+/// The entries of one table of a list.
 pub(super) struct Item<'a>(pub Vec<&'a Entry>);
-
-impl<'a> Item<'a> {
-    pub(crate) fn get(&self, name: &str) -> Option<&'a Entry> {
-        self.0.iter().copied().find(|entry| entry.path.ends_with(&format!("].{name}")))
-    }
-
-    /// The entry, if its value is this one.
-    fn is(&self, name: &str, value: impl Into<Json>) -> Option<&'a Entry> {
-        let value = value.into();
-        self.get(name).filter(|entry| entry.value == value)
-    }
-
-    fn list(&self, name: &str) -> impl Iterator<Item = &'a str> {
-        self.get(name).into_iter().flat_map(|entry| words(&entry.value))
-    }
-}
-
-/// Checks that `fixed` names keys and tables.
-fn check_fixed(entry: &Entry) -> Result<(), String> {
-    let mut names = words(&entry.value);
-    // Lists are fixed as a whole.
-    let unknown = names.find(|name| name.contains('[') || Place::at(name).is_none());
-    unknown.map_or(Ok(()), |name| Err(format!("unknown key or table {name:?}")))
-}
-
-fn is_blank(entry: &Entry) -> bool {
-    entry.value.as_str().is_none_or(|text| text.trim().is_empty())
-}
 
 /// The tables of a list, in the order of the file.
 pub(super) fn items<'a>(

@@ -14,13 +14,12 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use super::check::{Checked, validate};
+use super::check::{Checked, Validation, validate};
 use super::organization::{self, ORGANIZATION_FILE};
-use super::parse_value::Validation;
-use super::project::{self, Project, Trust, TrustState};
+use super::project::{self, Project, ProjectRule, Trust, TrustState};
 use super::settings::{Entry, Layer, Origin, Setting, Settings, build, tree};
 use super::source::{self, Code, Problem, Read, Source};
-use super::{Config, OnError, keys};
+use super::{Config, OnError};
 use teamkeep_system::env::Env;
 use teamkeep_system::error::Error;
 use teamkeep_system::fs;
@@ -334,7 +333,7 @@ impl Effective {
         }
         let mut problems = checked.problems;
         let (items, values): (Vec<_>, Vec<_>) =
-            checked.entries.into_iter().partition(|entry| entry.key.project == keys::Project::Added);
+            checked.entries.into_iter().partition(|entry| ProjectRule::of(&entry.path) == ProjectRule::Added);
         for entry in &values {
             project::apply_override(&mut self.settings, entry, source, Layer::Project, &mut problems);
         }

@@ -11,7 +11,8 @@ macro_rules! section {
         $($(#[$attribute:meta])* pub $key:ident: $Type:ty = $default:expr,)+
     }) => {
         $(#[$about])*
-        #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
+        #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
         pub struct $Section { $($(#[$attribute])* pub $key: $Type,)+ }
 
@@ -23,31 +24,110 @@ macro_rules! section {
     };
 }
 
+/// The kinds of values that are written as strings: the type of the values, what is expected, the JSON Schema, and how a
+/// value is read and written.
+macro_rules! kinds {
+    ($($(#[$about:meta])* $Kind:ident($Value:ty): $expected:literal, $schema:tt, $read:expr, $write:expr;)*) => {$(
+        $(#[$about])*
+        pub(crate) struct $Kind;
+
+        impl crate::kinds::Kind for $Kind {
+            type Value = $Value;
+            const EXPECTED: &'static str = $expected;
+
+            fn read(text: &str) -> Result<$Value, crate::kinds::Rejection> {
+                $read(text)
+            }
+
+            fn write(value: &$Value) -> String {
+                $write(value)
+            }
+        }
+
+        described!($Kind, $schema);
+    )*};
+}
+
+/// An enum whose values are words of the file.
+macro_rules! words {
+    ($(#[$about:meta])* pub enum $Enum:ident { $($(#[$attribute:meta])* $Variant:ident = $name:literal,)+ }) => {
+        teamkeep_model::named_enum! {
+            $(#[$about])*
+            #[serde(try_from = "String")]
+            pub enum $Enum { $($(#[$attribute])* $Variant = $name,)+ }
+        }
+
+        impl TryFrom<String> for $Enum {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<$Enum, String> {
+                <$Enum as crate::kinds::Kind>::read(&text).map_err(|rejection| rejection.to_string())
+            }
+        }
+
+        impl crate::kinds::Kind for $Enum {
+            type Value = $Enum;
+            const EXPECTED: &'static str = "a string";
+
+            fn read(text: &str) -> Result<$Enum, crate::kinds::Rejection> {
+                $Enum::named(text).ok_or_else(|| crate::kinds::Rejection::of_word(text, $Enum::NAMES))
+            }
+
+            fn write(value: &$Enum) -> String {
+                value.name().to_owned()
+            }
+        }
+
+        described!($Enum, {"enum": $Enum::NAMES});
+    };
+}
+
+/// Describes a kind of values in the JSON Schema.
+macro_rules! described {
+    ($Kind:ident, $schema:tt) => {
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $Kind {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($Kind).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!($schema)
+            }
+        }
+    };
+}
+
 mod budget;
 pub mod check;
-pub mod keys;
+mod kinds;
 pub mod layers;
 mod model;
 pub mod notify;
 mod organization;
-mod parse_value;
 pub mod pattern;
 mod policy;
 pub mod project;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod settings;
 mod ship;
 pub mod source;
 
 pub use budget::{Budget, Limit, LimitScope};
-pub use keys::{INCIDENT_KINDS, schema};
+pub use kinds::{MAX_CONTEXT_BYTES, parse_duration, parse_size};
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, last_on_error, misnamed_file};
+pub(crate) use model::REDACTABLE;
 pub use model::{
     Archive, ArchivedSessions, Config, ContextLoss, ContextPart, Hook, Incidents, Log, OnFailure, Pattern,
     Price, Privacy, RecordMode, Report, TeamContext,
 };
-pub use notify::{LeastSeverity, Notify};
+pub use notify::{INCIDENT_KINDS, LeastSeverity, Notify};
 pub use organization::{ORGANIZATION_FILE, Organization};
-pub use parse_value::{parse_duration, parse_size};
 pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};
 pub use policy::*;
 pub use project::{Project, TrustState};

@@ -2,17 +2,23 @@
 
 use std::time::Duration;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Serialize};
 
-use super::keys::REDACTABLE;
+use super::kinds::{ContextSize, Expression, Glob, Kind as _, List, Size, Span, Usd, word};
 use super::notify::Notify;
 use super::organization::Organization;
-use super::parse_value::{duration, size};
 use super::ship::Ship;
 use super::{Policy, Rule};
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+/// The built-in patterns, most certain first.
+pub(crate) const REDACTABLE: &[&str] = &["private-key", "api-key", "token", "secret", "email", "home"];
+
+kinds! {
+    Redactable(String): "a string", {"enum": REDACTABLE}, |text| word(text, REDACTABLE), String::clone;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Config {
     pub log: Log,
@@ -31,13 +37,13 @@ pub struct Config {
 
 section! {
     pub struct Log {
-        #[serde(deserialize_with = "size")]
+        #[serde(with = "Size")]
         pub segment_size: u64 = 16 << 20,
-        #[serde(deserialize_with = "duration")]
+        #[serde(with = "Span")]
         pub keep: Duration = Duration::from_secs(90 * 86_400),
-        #[serde(deserialize_with = "size")]
+        #[serde(with = "Size")]
         pub keep_size: u64 = 512 << 20,
-        #[serde(deserialize_with = "duration")]
+        #[serde(with = "Span")]
         pub lock_patience: Duration = Duration::from_secs(1),
     }
 }
@@ -46,39 +52,39 @@ section! {
     pub struct Archive {
         /// The response to a TeamDelete if the team's files could not be archived first.
         pub on_failure: OnFailure = OnFailure::Block,
-        #[serde(deserialize_with = "size")]
+        #[serde(with = "Size")]
         pub largest_file: u64 = 32 << 20,
-        #[serde(deserialize_with = "duration")]
+        #[serde(with = "Span")]
         pub longest_look: Duration = Duration::from_secs(1),
         /// The sessions whose transcripts are archived when they end.
         pub sessions: ArchivedSessions = ArchivedSessions::Teams,
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ArchivedSessions {
-    /// Those with a team or with subagents.
-    Teams,
-    All,
+words! {
+    pub enum ArchivedSessions {
+        /// Those with a team or with subagents.
+        Teams = "teams",
+        All = "all",
+    }
 }
 
-/// The response to a TeamDelete that was not archived first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnFailure {
-    Block,
-    Warn,
+words! {
+    /// The response to a TeamDelete that was not archived first.
+    pub enum OnFailure {
+        Warn = "warn",
+        Block = "block",
+    }
 }
 
 section! {
     pub struct Hook {
         pub watch: bool = true,
-        #[serde(deserialize_with = "size")]
+        #[serde(with = "Size")]
         pub largest_input: u64 = 16 << 20,
-        #[serde(deserialize_with = "duration")]
+        #[serde(with = "Span")]
         pub stdin_patience: Duration = Duration::from_secs(2),
-        #[serde(deserialize_with = "duration")]
+        #[serde(with = "Span")]
         pub slow: Duration = Duration::from_millis(250),
     }
 }
@@ -86,15 +92,17 @@ section! {
 section! {
     /// The facts about its team for an agent that has lost its context.
     pub struct TeamContext {
+        #[serde(with = "List::<ContextLoss>")]
         pub after: Vec<ContextLoss> = ContextLoss::ALL.into(),
+        #[serde(with = "List::<ContextPart>")]
         pub parts: Vec<ContextPart> = ContextPart::ALL.into(),
         /// In bytes.
-        #[serde(deserialize_with = "size")]
+        #[serde(with = "ContextSize")]
         pub size: u64 = 2 << 10,
     }
 }
 
-teamkeep_model::named_enum! {
+words! {
     /// Why an agent has lost its context: the `source` of a SessionStart.
     pub enum ContextLoss {
         Compact = "compact",
@@ -103,7 +111,7 @@ teamkeep_model::named_enum! {
     }
 }
 
-teamkeep_model::named_enum! {
+words! {
     /// A part of the facts, the most important first.
     pub enum ContextPart {
         Agents = "agents",
@@ -114,36 +122,40 @@ teamkeep_model::named_enum! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Report {
     pub price: Vec<Price>,
 }
 
 /// The prices for some models in the user's currency: millionths for a million tokens.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Price {
+    #[serde(with = "Glob")]
     pub model: String,
-    #[serde(default, deserialize_with = "millionths")]
+    #[serde(default, with = "Usd")]
     pub input: u64,
-    #[serde(default, deserialize_with = "millionths")]
+    #[serde(default, with = "Usd")]
     pub output: u64,
-    #[serde(default, deserialize_with = "millionths")]
+    #[serde(default, with = "Usd")]
     pub cache_read: u64,
-    #[serde(default, deserialize_with = "millionths")]
+    #[serde(default, with = "Usd")]
     pub cache_write: u64,
 }
 
 section! {
     /// The thresholds of incidents.
     pub struct Incidents {
-        #[serde(deserialize_with = "duration")]
+        #[serde(with = "Span")]
         pub silent: Duration = Duration::from_secs(15 * 60),
-        #[serde(deserialize_with = "duration")]
+        #[serde(with = "Span")]
         pub unread: Duration = Duration::from_secs(15 * 60),
-        #[serde(deserialize_with = "duration")]
+        #[serde(with = "Span")]
         pub waiting: Duration = Duration::from_secs(5 * 60),
+        #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
         pub ping_pong: u32 = 10,
     }
 }
@@ -151,31 +163,24 @@ section! {
 section! {
     pub struct Privacy {
         pub record: RecordMode = RecordMode::Verbatim,
+        #[serde(with = "List::<Redactable>")]
         pub redact: Vec<String> = REDACTABLE.iter().map(|name| (*name).to_owned()).collect(),
         pub pattern: Vec<Pattern> = Vec::new(),
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RecordMode {
-    Verbatim,
-    Metadata,
+words! {
+    pub enum RecordMode {
+        Verbatim = "verbatim",
+        Metadata = "metadata",
+    }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pattern {
     pub name: String,
+    #[serde(with = "Expression")]
     pub regex: String,
-}
-
-/// Parses a number such as 2.5 into millionths.
-pub(super) fn millionths<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
-    let number = f64::deserialize(from)?;
-    let millionths = number * 1e6;
-    if !(0.0..1e15).contains(&millionths) {
-        return Err(D::Error::custom(format!("invalid number {number} of US dollars")));
-    }
-    Ok(millionths.round() as u64)
 }

@@ -3,29 +3,56 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::Deserialize;
+use super::kinds::{Kind as _, List, Span, checked, word};
 
-use super::parse_value::duration;
+/// The kinds of incidents in `teamkeep report`.
+pub const INCIDENT_KINDS: &[&str] = &[
+    "crashed-lead",
+    "crashed-agent",
+    "failed-agent",
+    "stalled-agent",
+    "lost-work",
+    "tasks-deleted",
+    "waiting-permission",
+    "waiting-approval",
+    "blocked-chain",
+    "unread-message",
+    "unknown-recipient",
+    "false-completion",
+    "duplicate-agents",
+    "policy-escalated",
+    "unfinished-work",
+    "idle-ping-pong",
+];
+
+kinds! {
+    IncidentKind(String): "a string", {"enum": INCIDENT_KINDS}, |text| word(text, INCIDENT_KINDS), String::clone;
+    HttpAddress(String): "a string", {"type": "string"}, |text| checked(text, check_url), String::clone;
+    FilePath(String): "a string", {"type": "string"}, |text| checked(text, check_path), String::clone;
+}
 
 section! {
     pub struct Notify {
         pub command: String = String::new(),
+        #[serde(with = "HttpAddress")]
         pub url: String = String::new(),
+        #[serde(with = "FilePath")]
         pub secret_file: String = String::new(),
         /// All kinds if it is empty.
+        #[serde(with = "List::<IncidentKind>")]
         pub kinds: Vec<String> = Vec::new(),
         pub severity: LeastSeverity = LeastSeverity::Medium,
-        #[serde(deserialize_with = "duration")]
+        #[serde(with = "Span")]
         pub quiet: Duration = Duration::from_secs(600),
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LeastSeverity {
-    Low,
-    Medium,
-    High,
+words! {
+    pub enum LeastSeverity {
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+    }
 }
 
 impl Notify {

@@ -3,15 +3,16 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
 
-use super::check::validate;
-use super::notify::below_home;
-use super::parse_value::Validation;
-use super::project::{apply_override, renumbered, without_taken_rules};
-use super::settings::{Entry, Layer, Settings, words};
+use super::Gate;
+use super::check::{Validation, validate};
+use super::kinds::{Kind as _, List, plain};
+use super::notify::{FilePath, below_home};
+use super::project::{EXCLUDE_PROJECTS, ProjectRule, apply_override, renumbered, without_taken_rules};
+use super::settings::{Entry, Layer, Settings, parse, words};
 use super::source::{self, Code, Problem, Read, Source};
-use super::{Gate, keys};
 use teamkeep_system::fs;
 
 /// The organization's file. An environment variable cannot name another one: users could then avoid it.
@@ -20,6 +21,8 @@ pub const ORGANIZATION_FILE: &str = if cfg!(target_os = "macos") {
 } else {
     "/etc/teamkeep/teamkeep.toml"
 };
+/// The most names in a path of a table.
+const MAX_PATH_NAMES: usize = 4;
 /// The table that only the organization's file can have.
 const TABLE: &str = "organization.";
 /// Keys on which every gate depends. They are fixed together with any gate, or a user could loosen it by them: a gate
@@ -36,14 +39,17 @@ const USED_BY_SHIPPING: &str = "privacy.redact";
 /// The prices by which limits in money are evaluated. They are fixed together with the limits.
 const USED_BY_LIMITS: &str = "report.price";
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Organization {
     /// Keys and tables that others can only make stricter.
+    #[serde(with = "List::<KeyOrTable>")]
     pub fixed: Vec<String>,
     /// Whether pauses and allowances of users apply to fixed gates.
     pub allow_pauses: bool,
     /// Where each user's store is to be; empty if it can be anywhere.
+    #[serde(with = "FilePath")]
     pub store: String,
 }
 
@@ -84,6 +90,23 @@ impl Organization {
     }
 }
 
+kinds! {
+    KeyOrTable(String): "a string", {"type": "string"},
+        |text| match is_known(text) {
+            true => plain(text),
+            false => Err(format!("unknown key or table {text:?}").into()),
+        },
+        String::clone;
+}
+
+/// Whether there is a key or a table at this path: a value of no type there is not an unknown field, and not in another
+/// value than a table. Lists are fixed as a whole.
+fn is_known(path: &str) -> bool {
+    let tree = path.rsplit('.').take(MAX_PATH_NAMES).fold(Json::Null, |below, name| json!({ name: below }));
+    let error = parse(&tree).map_or_else(|error| error.to_string(), |_| String::new());
+    !error.starts_with("unknown field") && !error.starts_with("invalid type: map")
+}
+
 /// Whether a path is this key, or in this table or list.
 fn is_in(path: &str, table: &str) -> bool {
     path.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
@@ -106,16 +129,13 @@ pub(super) fn add_user(
             .collect(),
         ..Organization::default()
     };
-    let report = |entry: &Entry, code, message: String| {
-        let problem = source.problem(code, entry.span.clone(), message);
-        Problem { key: Some(entry.key.path), ..problem }
-    };
+    let report = |entry: &Entry, code, message: String| source.problem(code, entry.span.clone(), message);
     let (items, values): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.path.contains('['));
     for entry in values {
         if entry.path.starts_with(TABLE) {
             let message = format!("only {ORGANIZATION_FILE} can set `{}`", entry.path);
             problems.push(report(&entry, Code::NotInUserFile, message));
-        } else if organization.fixes(&entry.path) || entry.key.project == keys::Project::UserLonger {
+        } else if organization.fixes(&entry.path) || entry.path == EXCLUDE_PROJECTS {
             apply_override(settings, &entry, source, Layer::User, problems);
         } else {
             settings.insert(entry.path.clone(), entry.setting(source, Layer::User));
@@ -123,7 +143,8 @@ pub(super) fn add_user(
     }
     let mut added = without_taken_rules(&items, settings, source, problems);
     added.retain(|entry| {
-        let is_addable = entry.key.project == keys::Project::Added || !organization.fixes(&entry.path);
+        let is_addable =
+            ProjectRule::of(&entry.path) == ProjectRule::Added || !organization.fixes(&entry.path);
         let list = entry.path.split('[').next().unwrap_or_default();
         let problem = || report(entry, Code::WouldLoosen, format!("the organization has fixed `{list}`"));
         problems.extend((!is_addable).then(problem));
@@ -154,8 +175,6 @@ pub(super) fn store_valid(copy: &Path, read: &Read) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value as Json;
-
     use super::super::layers::{Effective, Files, load, load_cached};
     use super::super::{Mode, OnError, RecordMode};
     use super::*;

@@ -1,46 +1,51 @@
 //! The typed policy: the gates, one table for each, and the user's rules. `default.toml` describes each key.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::Budget;
+use super::kinds::{Glob, Kind as _, List, Patterns, Rejection, Span, did_you_mean, plain, quoted, word};
+use super::source::Code;
 use teamkeep_model::Tool;
-use teamkeep_model::payload::EventKind;
+use teamkeep_model::payload::{JUDGED, KNOWN, Kind};
 
-/// The mode of a gate, most permissive first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    #[default]
-    Off,
-    Warn,
-    Block,
+words! {
+    /// The mode of a gate, most permissive first.
+    #[derive(Default)]
+    pub enum Mode {
+        #[default]
+        Off = "off",
+        Warn = "warn",
+        Block = "block",
+    }
 }
 
-/// The response to a failure of the policy itself: an unreadable file, a held lock, a bug.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnError {
-    Allow,
-    Block,
+words! {
+    /// The response to a failure of the policy itself: an unreadable file, a held lock, a bug.
+    pub enum OnError {
+        Allow = "allow",
+        Block = "block",
+    }
 }
 
 section! {
     pub struct Policy {
         pub on_error: OnError = OnError::Allow,
+        #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
         pub max_blocks: u32 = 3,
         pub premature_shutdown: PrematureShutdown = PrematureShutdown::default(),
-        pub protect_lead: OnlyMode = OnlyMode { mode: Mode::Block },
+        pub protect_lead: ProtectLead = ProtectLead::default(),
         pub idle_with_work: IdleWithWork = IdleWithWork::default(),
         pub completion_check: CompletionCheck = CompletionCheck::default(),
-        pub unfinished_dependencies: OnlyMode = OnlyMode { mode: Mode::Warn },
-        pub report_before_idle: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub unfinished_dependencies: UnfinishedDependencies = UnfinishedDependencies::default(),
+        pub report_before_idle: ReportBeforeIdle = ReportBeforeIdle::default(),
         pub team_size: TeamSize = TeamSize::default(),
-        pub lead_stops_early: OnlyMode = OnlyMode { mode: Mode::Off },
-        pub edit_collision: OnlyMode = OnlyMode { mode: Mode::Off },
-        pub history_rewrite: OnlyMode = OnlyMode { mode: Mode::Off },
-        pub add_everything: OnlyMode = OnlyMode { mode: Mode::Off },
+        pub lead_stops_early: LeadStopsEarly = LeadStopsEarly::default(),
+        pub edit_collision: EditCollision = EditCollision::default(),
+        pub history_rewrite: HistoryRewrite = HistoryRewrite::default(),
+        pub add_everything: AddEverything = AddEverything::default(),
         pub budget: Budget = Budget::default(),
         /// The gates that the organization has fixed, whose pauses and allowances do not apply.
         #[serde(skip)]
@@ -48,11 +53,45 @@ section! {
     }
 }
 
-/// A gate without other settings, such as `[policy.protect-lead]`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OnlyMode {
-    pub mode: Mode,
+kinds! {
+    /// The mode of a rule.
+    Action(Mode): "a string", {"enum": ["warn", "block"]},
+        |text| word(text, &["warn", "block"]).and_then(|word| Mode::read(&word)), |mode: &Mode| mode.name().to_owned();
+    HookEvent(String): "a string",
+        {"enum": KNOWN.iter().flat_map(|row| [row.1, row.2]).collect::<Vec<_>>()},
+        event, String::clone;
+}
+
+fn event(text: &str) -> Result<String, Rejection> {
+    if Kind::named(text) != Kind::Unknown {
+        return plain(text);
+    }
+    let known: Vec<&str> = KNOWN.iter().flat_map(|row| [row.1, row.2]).collect();
+    let hint = did_you_mean(text, &known).unwrap_or_else(blockable_events);
+    let message = format!("unknown event {}", quoted(text));
+    Err(Rejection { hint: Some(hint), ..Rejection::new(Code::UnknownEvent, message) })
+}
+
+pub(super) fn blockable_events() -> String {
+    let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
+    format!("the events that can be blocked are {}", judged.join(", "))
+}
+
+/// The gates without other settings, such as `[policy.protect-lead]`.
+macro_rules! only_mode {
+    ($($Gate:ident = $mode:ident,)*) => {
+        $(section! { pub struct $Gate { pub mode: Mode = Mode::$mode, } })*
+    };
+}
+
+only_mode! {
+    ProtectLead = Block,
+    UnfinishedDependencies = Warn,
+    ReportBeforeIdle = Off,
+    LeadStopsEarly = Off,
+    EditCollision = Off,
+    HistoryRewrite = Off,
+    AddEverything = Off,
 }
 
 section! {
@@ -79,18 +118,19 @@ section! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Check {
     /// The command, run with `sh -c`.
     pub run: String,
-    #[serde(default = "any")]
+    #[serde(default = "any", with = "Glob")]
     pub subject: String,
-    #[serde(default = "any")]
+    #[serde(default = "any", with = "Glob")]
     pub owner: String,
-    #[serde(default = "any")]
+    #[serde(default = "any", with = "Glob")]
     pub team: String,
-    #[serde(default = "two_minutes", deserialize_with = "super::parse_value::duration")]
+    #[serde(default = "two_minutes", with = "Span")]
     pub timeout: Duration,
 }
 
@@ -102,30 +142,35 @@ fn two_minutes() -> Duration {
     Duration::from_secs(120)
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TeamSize {
     pub mode: Mode,
     pub most: u32,
+    #[serde(with = "List::<Glob>")]
     pub agent_types: Vec<String>,
+    #[serde(with = "List::<Glob>")]
     pub models: Vec<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rule {
     pub name: String,
-    #[serde(default)]
+    #[serde(default, with = "List::<HookEvent>")]
     pub events: Vec<String>,
-    #[serde(default)]
+    #[serde(default, with = "List::<Glob>")]
     pub tools: Vec<String>,
-    #[serde(default = "any")]
+    #[serde(default = "any", with = "Glob")]
     pub actor: String,
-    #[serde(default = "any")]
+    #[serde(default = "any", with = "Glob")]
     pub team: String,
     /// JSON pointers into the payload, each with a glob, or a regular expression between slashes. All must match.
-    #[serde(default, rename = "match")]
-    pub matches: std::collections::BTreeMap<String, String>,
+    #[serde(default, rename = "match", with = "Patterns")]
+    pub matches: BTreeMap<String, String>,
+    #[serde(with = "Action")]
     pub action: Mode,
     #[serde(default)]
     pub reason: String,
@@ -244,13 +289,13 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::KEYS;
 
     #[test]
     fn the_gates_are_the_tables_of_the_policy() {
-        let modes = KEYS.iter().filter_map(|key| key.path.strip_prefix("policy.")?.strip_suffix(".mode"));
+        let policy = serde_json::to_value(Policy::default()).unwrap();
+        let tables = policy.as_object().unwrap().iter().filter(|(_, value)| value.get("mode").is_some());
         let gates = Gate::ALL.into_iter().filter(|gate| *gate != Gate::Rule).map(Gate::name);
-        assert_eq!(modes.collect::<Vec<_>>(), gates.collect::<Vec<_>>());
+        assert_eq!(tables.map(|(name, _)| name.as_str()).collect::<Vec<_>>(), gates.collect::<Vec<_>>());
         assert!(Gate::ALL.into_iter().all(|gate| Gate::named(gate.name()) == Some(gate)));
     }
 }

@@ -9,15 +9,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::check::items;
-use super::keys::{self, Kind};
-use super::parse_value::quoted;
-use super::settings::{Entry, Layer, Settings, build, words};
+use super::kinds::quoted;
+use super::settings::{Entry, Layer, Settings, build, default_of, words};
 use super::source::{self, Code, Problem, Read, Source};
 use super::{Check, Rule, pattern};
 use teamkeep_system::error::{Cause, Error, Result};
 use teamkeep_system::fs::{JsonDocument, JsonFile};
 use teamkeep_system::store_lock::StoreLock;
 
+/// The list to which users can only add.
+pub(super) const EXCLUDE_PROJECTS: &str = "ship.exclude-projects";
 /// How long to wait for another process that changes the list of trusted files.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -179,6 +180,44 @@ impl Project {
     }
 }
 
+/// How a project's file may set a key. It can only tighten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectRule {
+    /// Not at all.
+    Never,
+    /// To a stricter word, or to true.
+    Stricter,
+    /// To a smaller number; 0 means no limit.
+    Smaller,
+    /// To a shorter list.
+    Fewer,
+    /// To a narrower list; an empty one allows everything.
+    Narrower,
+    /// Part of a check or a rule, which are added once the file is trusted.
+    Added,
+}
+
+impl ProjectRule {
+    /// The rule for the key with this path.
+    pub fn of(path: &str) -> ProjectRule {
+        match path {
+            "policy.on-error"
+            | "policy.premature-shutdown.pending"
+            | "policy.premature-shutdown.open-turn"
+            | "policy.premature-shutdown.without-tasks" => ProjectRule::Stricter,
+            "policy.premature-shutdown.exempt" => ProjectRule::Fewer,
+            "policy.team-size.most" => ProjectRule::Smaller,
+            "policy.team-size.agent-types" | "policy.team-size.models" => ProjectRule::Narrower,
+            _ if path.starts_with("policy.") && path.ends_with(".mode") => ProjectRule::Stricter,
+            _ if path.ends_with("].lasting") => ProjectRule::Never,
+            _ if path.starts_with("rule[") || path.starts_with("policy.completion-check.check[") => {
+                ProjectRule::Added
+            }
+            _ => ProjectRule::Never,
+        }
+    }
+}
+
 /// Applies a value of a layer above if it tightens: of a project's file, or of a user's if the organization has fixed the key.
 pub(super) fn apply_override(
     settings: &mut Settings,
@@ -187,96 +226,81 @@ pub(super) fn apply_override(
     layer: Layer,
     problems: &mut Vec<Problem>,
 ) {
-    let base = match settings.get(&entry.path) {
-        Some(setting) => setting.value.clone(),
-        None => entry.key.default.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Json::Null),
-    };
-    let (wanted, path) = (&entry.value, &entry.path);
+    let (wanted, path) = (&entry.value, entry.path.as_str());
+    let base = settings.get(path).map_or_else(|| default_of(path), |setting| setting.value.clone());
     if layer == Layer::User && *wanted == base {
         return;
     }
-    let loosens = |what: &Json| {
-        let problem = |why: &str| {
-            let message = format!("`{path}` = {what} would loosen {base}; {why}");
-            source.problem(Code::WouldLoosen, entry.span.clone(), message)
-        };
-        match layer {
-            Layer::Project => problem("a project's file can only make the policy stricter").hint(
-                "set it in the user's file, which applies to every project, or pause the gate: teamkeep pause",
-            ),
-            _ => problem("the organization has fixed it"),
-        }
+    let rule = match path {
+        "ship.privacy" if layer == Layer::User => ProjectRule::Stricter,
+        _ => ProjectRule::of(path),
     };
-    let tightens = match entry.key.project {
-        keys::Project::UserStricter if layer != Layer::Project => {
-            rank(entry.key.kind, wanted) >= rank(entry.key.kind, &base)
-        }
-        keys::Project::UserLonger if layer != Layer::Project => {
+    let mut rejected = wanted.clone();
+    let accepted = match rule {
+        _ if path == EXCLUDE_PROJECTS && layer == Layer::User => {
             let known: Vec<&str> = words(&base).collect();
-            let all: Vec<&str> =
-                known.iter().copied().chain(words(wanted).filter(|word| !known.contains(word))).collect();
-            let all = Entry { value: json!(all), ..entry.clone() };
-            settings.insert(path.clone(), all.setting(source, layer));
-            return;
+            let added = words(wanted).filter(|word| !known.contains(word));
+            Some(json!(known.iter().copied().chain(added).collect::<Vec<_>>()))
         }
-        keys::Project::Never
-        | keys::Project::UserStricter
-        | keys::Project::UserLonger
-        | keys::Project::Added => {
+        ProjectRule::Never | ProjectRule::Added => {
             let (code, why) = match layer {
                 Layer::Project => (Code::NotInProject, "cannot be set by a project's file"),
                 _ => (Code::WouldLoosen, "is fixed by the organization"),
             };
-            let problem = source.problem(code, entry.span.clone(), format!("`{path}` {why}"));
-            return problems.push(Problem { key: Some(entry.key.path), ..problem });
-        }
-        keys::Project::Stricter => rank(entry.key.kind, wanted) >= rank(entry.key.kind, &base),
-        keys::Project::Smaller => {
-            let bound = |value: &Json| value.as_u64().filter(|most| *most > 0).unwrap_or(u64::MAX);
-            bound(wanted) <= bound(&base)
-        }
-        keys::Project::Fewer | keys::Project::Narrower => {
-            let is_narrower = entry.key.project == keys::Project::Narrower;
-            let is_allowed = |word: &&str| match is_narrower {
-                true => is_empty(&base) || words(&base).any(|known| covers(known, word)),
-                false => words(&base).any(|known| known == *word),
-            };
-            let (kept, rejected): (Vec<&str>, Vec<&str>) = words(wanted).partition(is_allowed);
-            // An empty list allows everything, so the remaining list must not become empty.
-            let is_void = is_narrower && kept.is_empty() && !is_empty(&base);
-            if !rejected.is_empty() || is_void {
-                problems.push(loosens(&if is_void { wanted.clone() } else { json!(rejected) }));
-            }
-            if !is_void && json!(kept) != base {
-                let kept = Entry { value: json!(kept), ..entry.clone() };
-                settings.insert(path.clone(), kept.setting(source, layer));
-            }
+            problems.push(source.problem(code, entry.span.clone(), format!("`{path}` {why}")));
             return;
         }
+        ProjectRule::Stricter => (strictness(wanted) >= strictness(&base)).then(|| wanted.clone()),
+        ProjectRule::Smaller => {
+            let bound = |value: &Json| value.as_u64().filter(|most| *most > 0).unwrap_or(u64::MAX);
+            (bound(wanted) <= bound(&base)).then(|| wanted.clone())
+        }
+        ProjectRule::Fewer | ProjectRule::Narrower => {
+            let is_narrower = rule == ProjectRule::Narrower;
+            let is_open = is_narrower && words(&base).next().is_none();
+            let is_allowed = |word: &&str| {
+                is_open || words(&base).any(|known| known == *word || (is_narrower && covers(known, word)))
+            };
+            let (kept, others): (Vec<&str>, Vec<&str>) = words(wanted).partition(is_allowed);
+            // An empty list allows everything, so the remaining list must not become empty.
+            let is_void = is_narrower && kept.is_empty() && !is_open;
+            if !is_void {
+                rejected = json!(others);
+            }
+            (!is_void).then(|| json!(kept))
+        }
     };
-    if !tightens {
-        problems.push(loosens(wanted));
-    } else if *wanted != base {
-        settings.insert(path.clone(), entry.setting(source, layer));
+    let is_partial = rejected.as_array().is_some_and(|others| !others.is_empty() && accepted.is_some());
+    if accepted.is_none() || (is_partial && rejected != *wanted) {
+        let problem = |why: &str| {
+            let message = format!("`{path}` = {rejected} would loosen {base}; {why}");
+            source.problem(Code::WouldLoosen, entry.span.clone(), message)
+        };
+        problems.push(match layer {
+            Layer::Project => problem("a project's file can only make the policy stricter").hint(
+                "set it in the user's file, which applies to every project, or pause the gate: teamkeep pause",
+            ),
+            _ => problem("the organization has fixed it"),
+        });
+    }
+    if let Some(value) = accepted.filter(|value| *value != base) {
+        settings.insert(path.to_owned(), Entry { value, ..entry.clone() }.setting(source, layer));
     }
 }
 
 /// The strictness of a word or a switch.
-fn rank(kind: Kind, value: &Json) -> Option<usize> {
-    match (kind, value) {
-        (Kind::Words(words), Json::String(word)) => words.iter().position(|known| known == word),
-        (_, Json::Bool(on)) => Some(usize::from(*on)),
+fn strictness(value: &Json) -> Option<usize> {
+    let words = ["off", "allow", "full", "warn", "redacted", "block", "metadata"];
+    match value {
+        Json::String(word) => words.iter().position(|known| known == word),
+        Json::Bool(on) => Some(usize::from(*on)),
         _ => None,
     }
 }
 
-fn is_empty(list: &Json) -> bool {
-    list.as_array().is_none_or(Vec::is_empty)
-}
-
-/// Whether a glob matches everything that another one matches, as far as that is obvious.
+/// Whether a glob matches another one's only text.
 fn covers(glob: &str, other: &str) -> bool {
-    glob == other || (pattern::is_plain(other) && pattern::matches(glob, other))
+    pattern::is_plain(other) && pattern::matches(glob, other)
 }
 
 /// `trust.json` in the store: the hash of each project's file that a person has approved.

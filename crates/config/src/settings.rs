@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::Config;
-use super::keys::Key;
 use super::source::Source;
 
 /// The file that a value comes from.
@@ -65,7 +64,6 @@ pub type Settings = BTreeMap<String, Setting>;
 pub struct Entry {
     /// Its path, with dots and list indexes: `rule[0].name`.
     pub path: String,
-    pub key: &'static Key,
     pub value: Json,
     /// The bytes of the value.
     pub span: Range<usize>,
@@ -84,9 +82,20 @@ pub(super) fn words(list: &Json) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().filter_map(Json::as_str)
 }
 
+/// Reads a configuration. Always from bytes, so that the program has only one reader of JSON for it.
+pub(super) fn parse(tree: &Json) -> serde_json::Result<Config> {
+    serde_json::from_slice(&serde_json::to_vec(tree)?)
+}
+
+/// The default of the key at this path.
+pub(super) fn default_of(path: &str) -> Json {
+    let all = serde_json::to_value(Config::default()).unwrap_or_default();
+    all.pointer(&format!("/{}", path.replace('.', "/"))).cloned().unwrap_or_default()
+}
+
 /// Builds the configuration from checked values.
 pub(super) fn build(settings: &Settings) -> Result<Config, String> {
-    let mut config = Config::deserialize(tree(settings)).map_err(|error| error.to_string())?;
+    let mut config = parse(&tree(settings)).map_err(|error| error.to_string())?;
     for (index, rule) in config.rule.iter_mut().enumerate() {
         let name = settings.get(&format!("rule[{index}].name"));
         rule.file_line = name.map_or_else(|| rule.name.clone(), |name| name.origin.location());

@@ -4,54 +4,81 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
-
-use super::notify::{below_home, check_url};
-use super::parse_value::{duration, quoted, size};
-use super::settings::{Entry, words};
-use super::{parse_duration, pattern};
+use super::kinds::{Kind as _, List, Rejection, Size, Span, checked, duration, glob, quoted};
+use super::notify::{FilePath, below_home, check_url};
+use super::pattern;
 use teamkeep_model::time::{self, Timestamp};
 
 /// Maximum length of an organization's or a host's name.
 const MAX_NAME_CHARS: usize = 64;
+/// The shortest [`Ship::interval`]: hook calls start the shipper.
+const MIN_INTERVAL: Duration = Duration::from_secs(60);
+
+kinds! {
+    Store(Option<StoreAddress>): "a string", {"type": "string"},
+        |text| StoreAddress::parse(text).map_err(Rejection::from),
+        |store: &Option<StoreAddress>| store.as_ref().map(ToString::to_string).unwrap_or_default();
+    OtlpAddress(String): "a string", {"type": "string"}, |text| checked(text, check_otlp), String::clone;
+    OrganizationName(String): "a string", {"type": "string"}, |text| checked(text, check_organization), String::clone;
+    HostName(String): "a string", {"type": "string"}, |text| checked(text, check_host), String::clone;
+    Since(Option<Timestamp>): "a string", {"type": "string"},
+        |text| parse_since(text).map_err(Rejection::from),
+        |since: &Option<Timestamp>| since.as_ref().map(ToString::to_string).unwrap_or_default();
+    ProjectGlob(String): "a glob in quotes", {"title": "glob", "type": "string", "minLength": 1},
+        |text| glob(text).and_then(|glob| checked(&glob, check_project_glob)), String::clone;
+    Interval(Duration): "a duration such as \"90d\"",
+        {"title": "duration", "type": "string", "pattern": "^\\s*([0-9.]+(ms|s|m|h|d))+([0-9.]+)?\\s*$"},
+        |text| match duration(text)? {
+            short if short < MIN_INTERVAL => Err("expected at least \"1m\"".to_owned().into()),
+            interval => Ok(interval),
+        },
+        Span::write;
+}
 
 section! {
     pub struct Ship {
         /// The object store for rows.
-        #[serde(deserialize_with = "store")]
+        #[serde(with = "Store")]
         pub store: Option<StoreAddress> = None,
         /// For `https://` only.
+        #[serde(with = "FilePath")]
         pub store_headers_file: String = String::new(),
         /// A directory for a file with rows, which another program reads; see [`Ship::directory_path`].
+        #[serde(with = "FilePath")]
         pub directory: String = String::new(),
         /// The base address of an OTLP/HTTP receiver; [`Ship::otlp_base`] has no slash at its end.
+        #[serde(with = "OtlpAddress")]
         pub otlp: String = String::new(),
         pub otlp_signals: OtlpSignals = OtlpSignals::Logs,
+        #[serde(with = "FilePath")]
         pub otlp_headers_file: String = String::new(),
+        #[serde(with = "OrganizationName")]
         pub organization: String = "default".to_owned(),
         /// The name of the machine; the system's name if it is empty.
+        #[serde(with = "HostName")]
         pub host: String = String::new(),
         pub privacy: ShipPrivacy = ShipPrivacy::Metadata,
+        #[serde(with = "FilePath")]
         pub pseudonym_key_file: String = String::new(),
-        #[serde(deserialize_with = "since")]
+        #[serde(with = "Since")]
         pub since: Option<Timestamp> = None,
         /// See [`Ship::excludes`].
+        #[serde(with = "List::<ProjectGlob>")]
         pub exclude_projects: Vec<String> = Vec::new(),
-        #[serde(deserialize_with = "duration")]
+        #[serde(with = "Interval")]
         pub interval: Duration = Duration::from_secs(3_600),
         /// In bytes.
-        #[serde(deserialize_with = "size")]
+        #[serde(with = "Size")]
         pub keep_unshipped: u64 = 1 << 30,
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OtlpSignals {
-    Logs,
-    Traces,
-    Both,
+words! {
+    pub enum OtlpSignals {
+        Logs = "logs",
+        Traces = "traces",
+        Both = "both",
+    }
 }
 
 impl OtlpSignals {
@@ -64,13 +91,13 @@ impl OtlpSignals {
     }
 }
 
-/// Which texts leave the machine, most permissive first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ShipPrivacy {
-    Full,
-    Redacted,
-    Metadata,
+words! {
+    /// Which texts leave the machine, most permissive first.
+    pub enum ShipPrivacy {
+        Full = "full",
+        Redacted = "redacted",
+        Metadata = "metadata",
+    }
 }
 
 impl Ship {
@@ -259,14 +286,6 @@ fn is_dots(name: &str) -> bool {
     name == "." || name == ".."
 }
 
-fn store<'de, D: Deserializer<'de>>(from: D) -> Result<Option<StoreAddress>, D::Error> {
-    StoreAddress::parse(&String::deserialize(from)?).map_err(D::Error::custom)
-}
-
-fn since<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Timestamp>, D::Error> {
-    parse_since(&String::deserialize(from)?).map_err(D::Error::custom)
-}
-
 /// Parses a day in UTC, or a time with its zone; `None` if it is empty.
 pub(super) fn parse_since(text: &str) -> Result<Option<Timestamp>, String> {
     if text.is_empty() {
@@ -308,17 +327,6 @@ pub(super) fn check_host(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The shortest [`Ship::interval`]: hook calls start the shipper.
-const MIN_INTERVAL: Duration = Duration::from_secs(60);
-
-/// Checks the time between two starts.
-pub(super) fn check_interval(text: &str) -> Result<(), String> {
-    match parse_duration(text) {
-        Some(interval) if interval < MIN_INTERVAL => Err("expected at least \"1m\"".to_owned()),
-        _ => Ok(()),
-    }
-}
-
 // `ship.exclude-projects`: the projects of which nothing is sent.
 
 impl Ship {
@@ -356,14 +364,11 @@ fn spellings(glob: &str, home: Option<&Path>) -> Vec<String> {
     std::iter::once(path.clone()).chain(linked).map(|path| path.to_string_lossy().into_owned()).collect()
 }
 
-/// Checks that each glob can match an absolute path.
-pub(super) fn check_exclude_projects(entry: &Entry) -> Result<(), String> {
-    let is_absolute = |glob: &str| glob == "~" || glob.starts_with(['/', '*']) || glob.starts_with("~/");
-    match words(&entry.value).find(|glob| !is_absolute(glob)) {
-        Some(glob) => {
-            Err(format!("{} never matches; expected one that starts with /, ~/ or *", quoted(glob)))
-        }
-        None => Ok(()),
+/// Checks that a glob can match an absolute path.
+pub(super) fn check_project_glob(glob: &str) -> Result<(), String> {
+    match glob == "~" || glob.starts_with(['/', '*']) || glob.starts_with("~/") {
+        true => Ok(()),
+        false => Err(format!("{} never matches; expected one that starts with /, ~/ or *", quoted(glob))),
     }
 }
 

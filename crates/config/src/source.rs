@@ -245,16 +245,13 @@ pub struct Problem {
     /// The length of the key or value, in bytes; 0 for a word.
     #[serde(skip)]
     pub length: u32,
-    /// The key that is ignored.
-    #[serde(skip)]
-    pub key: Option<&'static str>,
 }
 
 impl Problem {
     /// A problem with the file itself.
     pub fn of_file(code: Code, path: impl Into<PathBuf>, message: impl fmt::Display) -> Problem {
         let (path, message) = (path.into(), message.to_string());
-        Problem { code, path, at: None, message, hint: None, length: 0, key: None }
+        Problem { code, path, at: None, message, hint: None, length: 0 }
     }
 
     /// Whether it makes the whole file unusable.

@@ -1,10 +1,9 @@
-//! The template, the table of keys and the check agree, and the layers are loaded and cached.
+//! The template, the schema and the check agree, and the layers are loaded and cached.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::check::check;
-use super::keys::KEYS;
+use super::check::{Checked, check};
 use super::layers::{Effective, load, load_cached, read_cache};
 use super::settings::build;
 use super::source::Source;
@@ -29,6 +28,10 @@ pub(super) fn loaded(organization: &str, user: &str, project: &str) -> Effective
     })
 }
 
+fn check_text(text: &str) -> Checked {
+    check(&Source::new(Path::new("teamkeep.toml"), text))
+}
+
 /// The template with its examples enabled.
 pub(super) fn with_examples() -> String {
     let lines = TEMPLATE.lines().map(|line| match line.strip_prefix('#') {
@@ -36,32 +39,6 @@ pub(super) fn with_examples() -> String {
         _ => line,
     });
     lines.collect::<Vec<_>>().join("\n")
-}
-
-#[test]
-fn the_template_has_every_key_with_its_default_and_the_words_of_the_table() {
-    let (mut table, mut comment, mut found) = (String::new(), Vec::new(), Vec::new());
-    let text = with_examples();
-    for line in text.lines() {
-        if let Some(name) = line.strip_prefix("[[").and_then(|rest| rest.strip_suffix("]]")) {
-            table = format!("{name}[]");
-        } else if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-            table = name.to_owned();
-        } else if let Some(words) = line.strip_prefix("# ") {
-            comment.push(words);
-            continue;
-        } else if let Some((name, value)) = line.split_once(" = ") {
-            let path = format!("{table}.{name}");
-            let key = KEYS.iter().find(|key| key.path == path).unwrap_or_else(|| panic!("{path}"));
-            assert_eq!(comment.join(" "), key.doc(), "{path}");
-            if !path.contains("[]") {
-                assert_eq!(Some(value), key.default, "{path}");
-            }
-            found.push(path);
-        }
-        comment.clear();
-    }
-    assert_eq!(found, KEYS.iter().map(|key| key.path).collect::<Vec<_>>());
 }
 
 #[test]
@@ -275,41 +252,59 @@ fn broken_link_does_not_count_as_missing() {
 }
 
 #[test]
-fn the_defaults_of_the_table_make_the_default() {
-    let plain = KEYS.iter().filter(|key| !key.path.contains("[]"));
-    let settings: Settings = plain
-        .map(|key| {
-            let value = serde_json::from_str(key.default.unwrap()).unwrap();
-            (key.path.to_owned(), Setting { value, origin: Origin::DEFAULT })
-        })
-        .collect();
-    assert_eq!(build(&settings).unwrap(), Config::default());
-}
-
-#[test]
-fn the_defaults_of_a_check_and_a_rule_are_those_of_the_table() {
-    let set = |paths: &[(&str, &str)], all: bool| {
-        let mut settings = Settings::new();
-        let mut put = |path: &str, value: Json| {
-            let path = path.replace("[]", "[0]");
-            settings.insert(path, Setting { value, origin: Origin::DEFAULT });
-        };
-        for key in KEYS.iter().filter(|key| all && key.path.contains("[]")) {
-            if let Some(default) = key.default {
-                put(key.path, serde_json::from_str(default).unwrap());
-            }
-        }
-        paths.iter().for_each(|(path, value)| put(path, Json::from(*value)));
-        build(&settings).unwrap()
-    };
-    let needed = [
-        ("rule[].name", "r"),
-        ("rule[].action", "warn"),
-        ("policy.completion-check.check[].run", "true"),
-        ("report.price[].model", "m"),
-        ("policy.budget.limit[].per", "run"),
-    ];
-    assert_eq!(set(&needed, true), set(&needed, false));
+fn each_value_outside_of_a_documented_range_is_rejected_and_each_limit_is_not() {
+    let price = |value: &str| format!("[[report.price]]\nmodel = \"*\"\ninput = {value}\n");
+    let limit = |key: &str| format!("[[policy.budget.limit]]\nper = \"run\"\n{key}\n");
+    let part = |value: &str| limit(&format!("tokens = 1\nwarn-at = \"{value}\""));
+    let check =
+        |timeout: &str| format!("[[policy.completion-check.check]]\nrun = \"x\"\ntimeout = {timeout}\n");
+    let name =
+        |length: usize| format!("[ship]\norganization = \"{0}\"\nhost = \"{0}\"\n", "x".repeat(length));
+    let expression =
+        |repeats: usize| format!("[[privacy.pattern]]\nname = \"x\"\nregex = '\\w{{{repeats}}}'\n");
+    let set = |table: &str, value: &str| format!("[{table}]\n{value}\n");
+    for (text, is_valid) in [
+        (set("policy", "max-blocks = 1"), true),
+        (set("policy", "max-blocks = 0"), false),
+        (set("policy", "max-blocks = 4294967295"), true),
+        (set("policy", "max-blocks = 4294967296"), false),
+        (set("policy", "max-blocks = -1"), false),
+        (set("incidents", "ping-pong = 1"), true),
+        (set("incidents", "ping-pong = 0"), false),
+        (set("policy.team-size", "most = 0"), true),
+        (set("policy.team-size", "most = -1"), false),
+        (set("ship", "interval = \"1m\""), true),
+        (set("ship", "interval = \"59s\""), false),
+        (set("log", "keep = \"-1d\""), false),
+        (set("log", "keep-size = \"-1 B\""), false),
+        (price("0"), true),
+        (price("-0.01"), false),
+        (price("1000000"), true),
+        (price("1000001"), false),
+        (price("nan"), false),
+        (limit("usd = 1000000"), true),
+        (limit("usd = 1000001"), false),
+        (limit("usd = 0"), false),
+        (limit("tokens = 1"), true),
+        (limit("tokens = 0"), false),
+        (part("1%"), true),
+        (part("0%"), false),
+        (part("1000%"), true),
+        (part("1001%"), false),
+        (check("\"1ms\""), true),
+        (check("\"0s\""), false),
+        (name(64), true),
+        (name(65), false),
+        (expression(1_000), true),
+        (expression(5_000), false),
+    ] {
+        let checked = check_text(&text);
+        assert_eq!(checked.is_sound, is_valid, "{text}: {:?}", checked.problems);
+    }
+    for (written, counts_as) in [("1 B", 500), ("500 B", 500), ("9 KB", 9_000), ("1 GiB", 9_000)] {
+        let config = loaded("", &set("context", &format!("size = \"{written}\"")), "").config;
+        assert_eq!(config.context.size, counts_as, "{written}");
+    }
 }
 
 #[test]

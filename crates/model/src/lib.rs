@@ -7,8 +7,8 @@
 #[macro_export]
 macro_rules! named_enum {
     ($(#[$about:meta])* pub enum $Enum:ident { $($(#[$attribute:meta])* $Variant:ident = $name:literal,)+ }) => {
-        $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        $(#[$about])*
         pub enum $Enum { $($(#[$attribute])* #[serde(rename = $name)] $Variant,)+ }
 
         impl $Enum {

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use teamkeep_config::Config;
-use teamkeep_config::keys::KEYS;
-use teamkeep_history::timeline::Kind;
+use teamkeep_config::schema::keys as configuration_keys;
 use teamkeep_store::archive::EndedBy;
 
 use crate::history::traces::{V328, play_again};
@@ -75,7 +74,8 @@ fn the_page_about_incidents_has_a_row_for_each_kind_in_the_order_of_the_kinds() 
 #[test]
 fn the_policy_page_explains_every_gate_in_at_most_ten_lines() {
     let policy = page("docs/reference/policy.md");
-    let gates = KEYS.iter().filter_map(|key| key.path.strip_prefix("policy.")?.strip_suffix(".mode"));
+    let all = configuration_keys();
+    let gates = all.iter().filter_map(|key| key.path.strip_prefix("policy.")?.strip_suffix(".mode"));
     for gate in gates {
         let (_, part) = policy.split_once(&format!("\n## {gate}\n\n")).unwrap();
         let part = part.split("\n## ").next().unwrap();
@@ -83,7 +83,7 @@ fn the_policy_page_explains_every_gate_in_at_most_ten_lines() {
             part.split("\n\n").filter(|block| !block.starts_with(['|', '`', '['])).collect();
         let lines = text.join("\n").lines().filter(|line| !line.is_empty()).count();
         assert!(lines <= 10, "{gate}: {lines} lines");
-        let keys = KEYS.iter().filter_map(|key| key.path.strip_prefix(&format!("policy.{gate}.")));
+        let keys = all.iter().filter_map(|key| key.path.strip_prefix(&format!("policy.{gate}.")));
         for key in keys.map(|key| key.rsplit('.').next().unwrap()) {
             assert!(part.contains(&format!("`{key}`")), "{gate} does not name {key}");
         }

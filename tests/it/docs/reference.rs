@@ -4,8 +4,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use teamkeep_config::keys::{KEYS, Key, Kind, Project};
-use teamkeep_config::schema;
+use serde_json::Value;
+use teamkeep_config::project::ProjectRule;
+use teamkeep_config::schema::{keys, schema};
 use teamkeep_config::{Code, Severity};
 use teamkeep_system::env::VARIABLES;
 use teamkeep_system::error::EXIT_CODES;
@@ -43,39 +44,34 @@ pub fn notice(title: &str) -> String {
     )
 }
 
-/// The type of a key's value, as a user writes it.
-fn written(kind: Kind) -> String {
-    let one_of =
-        |words: &[&str]| words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", ");
-    match kind {
-        Kind::Switch => "`true` or `false`".to_owned(),
-        Kind::Count => "integer, 0 or more".to_owned(),
-        Kind::Times => "integer, 1 or more".to_owned(),
-        Kind::Size => "size".to_owned(),
-        Kind::Duration => "duration".to_owned(),
-        Kind::Words(words) => one_of(words),
-        Kind::Percent => "percentage, or `\"never\"`".to_owned(),
-        Kind::Price => "number, 0 or more".to_owned(),
-        Kind::Text => "string".to_owned(),
-        Kind::Names => "list of strings".to_owned(),
-        Kind::Glob => "glob".to_owned(),
-        Kind::Globs => "list of globs".to_owned(),
-        Kind::Events => "list of hook events".to_owned(),
-        Kind::Patterns => "table: JSON pointer = glob or `\"/regex/\"`".to_owned(),
-        Kind::Picks(words) => format!("list of {}", one_of(words)),
-        Kind::Regex => "regular expression".to_owned(),
+/// The type of a value, as a user writes it.
+fn written(schema: &Value) -> String {
+    if let Some(title) = schema["title"].as_str() {
+        return title.to_owned();
+    }
+    if let Some(words) = schema["enum"].as_array().filter(|words| words.len() < 20) {
+        return words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
+    }
+    match (schema["type"].as_str(), &schema["items"]) {
+        (Some("boolean"), _) => "`true` or `false`".to_owned(),
+        (Some("integer"), _) => format!("integer, {} or more", schema["minimum"]),
+        (Some("array"), item) => match written(item).as_str() {
+            kind @ ("string" | "glob" | "hook event") => format!("list of {kind}s"),
+            words => format!("list of {words}"),
+        },
+        (kind, _) => kind.unwrap_or("hook event").to_owned(),
     }
 }
 
 /// What a project's file can do with a key.
-fn project(key: &Key) -> &'static str {
-    match key.project {
-        Project::Never | Project::UserStricter | Project::UserLonger => "",
-        Project::Stricter => " Project file: only stricter.",
-        Project::Smaller => " Project file: only smaller.",
-        Project::Fewer => " Project file: only fewer.",
-        Project::Narrower => " Project file: only narrower.",
-        Project::Added => " Project file: yes, after `policy trust`.",
+fn project(path: &str) -> &'static str {
+    match ProjectRule::of(path) {
+        ProjectRule::Never => "",
+        ProjectRule::Stricter => " Project file: only stricter.",
+        ProjectRule::Smaller => " Project file: only smaller.",
+        ProjectRule::Fewer => " Project file: only fewer.",
+        ProjectRule::Narrower => " Project file: only narrower.",
+        ProjectRule::Added => " Project file: yes, after `policy trust`.",
     }
 }
 
@@ -89,24 +85,26 @@ fn configuration() -> String {
              [Policy](policy.md) explains the gates and rules.\n\n\
              For completion in an editor, use the [JSON Schema](../teamkeep.schema.json): write `teamkeep config schema` to \
              `teamkeep.schema.json` beside the file, and begin the file with `#:schema ./teamkeep.schema.json`.\n";
-    let mut last = "";
-    for key in KEYS {
-        let (table, name) = key.path.rsplit_once('.').unwrap_or(("", key.path));
+    let mut last = String::new();
+    for key in keys() {
+        let (table, name) = key.path.rsplit_once('.').unwrap();
         if table != last {
             let heading = match table.strip_suffix("[]") {
                 Some(list) => format!("[[{list}]]"),
                 None => format!("[{table}]"),
             };
             let _ = write!(page, "\n## `{heading}`\n\n");
-            last = table;
+            last = table.to_owned();
         }
-        let default = key.default.map_or("required".to_owned(), |default| format!("default `{default}`"));
+        let default = key.default().map_or("required".to_owned(), |default| {
+            format!("default `{}`", default.to_string().replace("\",\"", "\", \""))
+        });
         let _ = writeln!(
             page,
             "- **`{name}`** ({}, {default}): {}{}",
-            written(key.kind),
-            key.doc(),
-            project(key)
+            written(&key.schema),
+            key.description(),
+            project(&key.path)
         );
     }
     page + &environment() + &exit_codes()
