@@ -194,11 +194,9 @@ impl Checker<'_> {
         let is_item = last.starts_with('[');
         let path = shown(path);
         self.rejected.push(path.clone());
-        let found = type_of(value.get_ref());
         if let Some(Rejection { code, message, hint }) = Rejection::parse(why) {
-            let found = if code == Code::WrongType { format!(", found {found}") } else { String::new() };
             let span = if code == Code::BadPointer { name } else { value.span() };
-            self.report(code, span, format!("`{path}`: {message}{found}"), hint);
+            self.report(code, span, format!("`{path}`: {message}"), hint);
         } else if let Some((_, known)) =
             why.split_once("unknown field ").and_then(|(_, why)| why.rsplit_once(", expected "))
         {
@@ -219,7 +217,12 @@ impl Checker<'_> {
                 "f64" => ("a number such as 2.5".to_owned(), value.span()),
                 expected => (expected.to_owned(), value.span()),
             };
-            self.report(Code::WrongType, span, format!("`{path}`: expected {expected}, found {found}"), None);
+            self.report(
+                Code::WrongType,
+                span,
+                format!("`{path}`: expected {expected}, found {}", type_of(value.get_ref())),
+                None,
+            );
         } else {
             let written = self.source.text.get(value.span()).unwrap_or_default();
             let message = format!("`{path}`: invalid number {written}; expected 0 to {}", u32::MAX);
@@ -391,7 +394,8 @@ fn error_of(path: &[String], value: &Json) -> Option<String> {
     let around = |below: Json, step: &String| {
         if step.starts_with('[') { json!([below]) } else { json!({ step: below }) }
     };
-    let error = parse(&path.iter().rev().fold(value.clone(), around)).err()?.to_string();
+    let tree = path.iter().rev().fold(value.clone(), around);
+    let error = parse(&tree).err()?.to_string();
     // The position is that in the JSON.
     Some(error.rsplit_once(" at line ").map_or(error.clone(), |(why, _)| why.to_owned()))
 }

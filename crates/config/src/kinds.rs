@@ -6,9 +6,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::time::Duration;
 
-use serde::de::Error as _;
+use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serializer};
-use serde_json::Value as Json;
 
 use super::pattern;
 use super::source::Code;
@@ -79,17 +78,29 @@ pub(crate) trait Kind {
 
     fn write(value: &Self::Value) -> String;
 
-    fn from_json(value: &Json) -> Result<Self::Value, Rejection> {
-        let wrong = || Rejection::new(Code::WrongType, format!("expected {}", Self::EXPECTED));
-        Self::read(value.as_str().ok_or_else(wrong)?)
-    }
-
     fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Self::Value, D::Error> {
-        Self::from_json(&Json::deserialize(from)?).map_err(D::Error::custom)
+        from.deserialize_str(Text { expected: Self::EXPECTED, read: Self::read })
     }
 
     fn serialize<S: Serializer>(value: &Self::Value, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(&Self::write(value))
+    }
+}
+
+struct Text<T> {
+    expected: &'static str,
+    read: fn(&str) -> Result<T, Rejection>,
+}
+
+impl<T> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.expected)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<T, E> {
+        (self.read)(text).map_err(E::custom)
     }
 }
 
@@ -193,10 +204,17 @@ impl Usd {
 /// A list of values of a kind.
 pub(crate) struct List<K>(PhantomData<K>);
 
+struct Item<K: Kind>(K::Value);
+
+impl<'de, K: Kind> Deserialize<'de> for Item<K> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Item<K>, D::Error> {
+        K::deserialize(from).map(Item)
+    }
+}
+
 impl<K: Kind> List<K> {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<K::Value>, D::Error> {
-        let list = Vec::<Json>::deserialize(from)?;
-        list.iter().map(|item| K::from_json(item).map_err(D::Error::custom)).collect()
+        Ok(Vec::<Item<K>>::deserialize(from)?.into_iter().map(|item| item.0).collect())
     }
 
     pub(super) fn serialize<S: Serializer>(list: &[K::Value], to: S) -> Result<S::Ok, S::Error> {
@@ -286,7 +304,7 @@ fn write_duration(duration: &Duration) -> String {
 
 /// A number in the largest unit of which it is a multiple.
 fn in_largest_unit(number: u64, units: &[(u64, &str)]) -> String {
-    let unit = units.iter().find(|(unit, _)| number > 0 && number % unit == 0).or(units.last());
+    let unit = units.iter().find(|(unit, _)| number > 0 && number.is_multiple_of(*unit)).or(units.last());
     unit.map_or_else(|| number.to_string(), |(unit, name)| format!("{}{name}", number / unit))
 }
 

@@ -235,12 +235,15 @@ pub(super) fn apply_override(
         "ship.privacy" if layer == Layer::User => ProjectRule::Stricter,
         _ => ProjectRule::of(path),
     };
-    let mut rejected = wanted.clone();
-    let accepted = match rule {
+    let whole = |tightens: bool| match tightens {
+        true => (Some(wanted.clone()), None),
+        false => (None, Some(wanted.clone())),
+    };
+    let (accepted, rejected) = match rule {
         _ if path == EXCLUDE_PROJECTS && layer == Layer::User => {
             let known: Vec<&str> = words(&base).collect();
             let added = words(wanted).filter(|word| !known.contains(word));
-            Some(json!(known.iter().copied().chain(added).collect::<Vec<_>>()))
+            (Some(json!(known.iter().copied().chain(added).collect::<Vec<_>>())), None)
         }
         ProjectRule::Never | ProjectRule::Added => {
             let (code, why) = match layer {
@@ -250,10 +253,10 @@ pub(super) fn apply_override(
             problems.push(source.problem(code, entry.span.clone(), format!("`{path}` {why}")));
             return;
         }
-        ProjectRule::Stricter => (strictness(wanted) >= strictness(&base)).then(|| wanted.clone()),
+        ProjectRule::Stricter => whole(strictness(wanted) >= strictness(&base)),
         ProjectRule::Smaller => {
             let bound = |value: &Json| value.as_u64().filter(|most| *most > 0).unwrap_or(u64::MAX);
-            (bound(wanted) <= bound(&base)).then(|| wanted.clone())
+            whole(bound(wanted) <= bound(&base))
         }
         ProjectRule::Fewer | ProjectRule::Narrower => {
             let is_narrower = rule == ProjectRule::Narrower;
@@ -261,17 +264,15 @@ pub(super) fn apply_override(
             let is_allowed = |word: &&str| {
                 is_open || words(&base).any(|known| known == *word || (is_narrower && covers(known, word)))
             };
-            let (kept, others): (Vec<&str>, Vec<&str>) = words(wanted).partition(is_allowed);
+            let (kept, rejected): (Vec<&str>, Vec<&str>) = words(wanted).partition(is_allowed);
             // An empty list allows everything, so the remaining list must not become empty.
-            let is_void = is_narrower && kept.is_empty() && !is_open;
-            if !is_void {
-                rejected = json!(others);
+            match is_narrower && kept.is_empty() && !is_open {
+                true => whole(false),
+                false => (Some(json!(kept)), Some(json!(rejected)).filter(|_| !rejected.is_empty())),
             }
-            (!is_void).then(|| json!(kept))
         }
     };
-    let is_partial = rejected.as_array().is_some_and(|others| !others.is_empty() && accepted.is_some());
-    if accepted.is_none() || (is_partial && rejected != *wanted) {
+    if let Some(rejected) = rejected {
         let problem = |why: &str| {
             let message = format!("`{path}` = {rejected} would loosen {base}; {why}");
             source.problem(Code::WouldLoosen, entry.span.clone(), message)

@@ -60,7 +60,7 @@ fn describe(table: &mut Json, path: &str, keys: &mut Vec<Key>) {
             describe(value, &path, keys);
         } else if value.pointer("/items/properties").is_some() {
             describe(&mut value["items"], &format!("{path}[]"), keys);
-            value.as_object_mut().map(|list| list.retain(|name, _| name == "type" || name == "items"));
+            *value = json!({"type": "array", "items": value["items"]});
         } else {
             value["description"] = json!(comment(&path));
             keys.push(Key { path, schema: value.clone() });

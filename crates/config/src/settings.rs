@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use super::Config;
 use super::source::Source;
+use super::{Config, Policy};
 
 /// The file that a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -82,19 +83,31 @@ pub(super) fn words(list: &Json) -> impl Iterator<Item = &str> {
     list.as_array().into_iter().flatten().filter_map(Json::as_str)
 }
 
-/// Reads a configuration. Always from bytes, so that the program has only one reader of JSON for it.
+/// The default of the key at this path.
+pub(super) fn default_of(path: &str) -> Json {
+    // A hook call asks only for the keys that a project can set.
+    static POLICY: LazyLock<Json> =
+        LazyLock::new(|| serde_json::to_value(Policy::default()).unwrap_or_default());
+    let pointer = |path: &str| format!("/{}", path.replace('.', "/"));
+    let found = match path.strip_prefix("policy.") {
+        Some(path) => POLICY.pointer(&pointer(path)).cloned(),
+        None => {
+            serde_json::to_value(Config::default()).ok().and_then(|all| all.pointer(&pointer(path)).cloned())
+        }
+    };
+    found.unwrap_or_default()
+}
+
+/// Reads a configuration. Always from bytes, like the cache: a second reader would make the hook program 90 KB larger.
 pub(super) fn parse(tree: &Json) -> serde_json::Result<Config> {
     serde_json::from_slice(&serde_json::to_vec(tree)?)
 }
 
-/// The default of the key at this path.
-pub(super) fn default_of(path: &str) -> Json {
-    let all = serde_json::to_value(Config::default()).unwrap_or_default();
-    all.pointer(&format!("/{}", path.replace('.', "/"))).cloned().unwrap_or_default()
-}
-
 /// Builds the configuration from checked values.
 pub(super) fn build(settings: &Settings) -> Result<Config, String> {
+    if settings.is_empty() {
+        return Ok(Config::default());
+    }
     let mut config = parse(&tree(settings)).map_err(|error| error.to_string())?;
     for (index, rule) in config.rule.iter_mut().enumerate() {
         let name = settings.get(&format!("rule[{index}].name"));

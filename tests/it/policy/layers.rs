@@ -100,6 +100,14 @@ mode = "block"
 }
 
 #[test]
+fn an_exempt_name_that_only_a_project_has_is_reported_and_ignored() {
+    let exempt = |names: &str| format!("[policy.premature-shutdown]\nexempt = [{names}]\n");
+    let effective = Place::new(&exempt("\"bob\""), &exempt("\"eve\"")).load();
+    assert_eq!(codes(&effective), ["would-loosen"]);
+    assert!(effective.config.policy.premature_shutdown.exempt.is_empty());
+}
+
+#[test]
 fn an_allow_list_that_becomes_empty_allows_nothing() {
     let user = "[policy.team-size]\nmodels = [\"claude-*\"]\n";
     for project in ["[]", "[\"gpt\"]", "[\"*\"]"] {
