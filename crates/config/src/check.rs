@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Value as Json, json};
 use toml::Spanned;
-use toml::de::{DeInteger, DeTable, DeValue, Error};
+use toml::de::{DeTable, DeValue, Error};
 
 use super::budget::contradictions;
 use super::kinds::{Rejection, quoted};
@@ -16,7 +16,7 @@ use super::pattern::{self, BoundedRegex, RegexTooCostly};
 use super::policy::blockable_events;
 use super::settings::{Entry, parse};
 use super::source::{Code, Problem, Severity, Source};
-use super::{Config, Gate, Mode, REDACTABLE, Rule};
+use super::{Config, Mode, REDACTABLE, Rule};
 use teamkeep_model::payload::Kind;
 use teamkeep_system::error::nearest;
 
@@ -194,48 +194,44 @@ impl Checker<'_> {
         let is_item = last.starts_with('[');
         let path = shown(path);
         self.rejected.push(path.clone());
-        if let Some(Rejection { code, message, hint }) = Rejection::parse(why) {
+        let (what, expected) = why.rsplit_once(", expected ").unwrap_or((why, "a string"));
+        let words: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+        let word = value.get_ref().as_str().filter(|_| what.starts_with("unknown variant "));
+        let rejection = Rejection::parse(why).or_else(|| Some(Rejection::of_word(word?, &words)));
+        if let Some(Rejection { code, message, hint }) = rejection {
             let span = if code == Code::BadPointer { name } else { value.span() };
             self.report(code, span, format!("`{path}`: {message}"), hint);
-        } else if let Some((_, known)) =
-            why.split_once("unknown field ").and_then(|(_, why)| why.rsplit_once(", expected "))
-        {
-            self.unknown(last, known, name);
-        } else if let Some((_, expected)) =
-            why.strip_prefix("invalid type: ").and_then(|why| why.rsplit_once(", expected "))
-        {
-            // The mistake is in the heading of a table.
-            let (expected, span) = match expected {
-                _ if expected.starts_with("struct ") && is_item => ("a table".to_owned(), value.span()),
-                _ if expected.starts_with("struct ") => (format!("a table, `[{path}]`"), name),
-                "a sequence" if is_list(&path) => (format!("tables, `[[{path}]]`"), name),
-                "a sequence" => ("a list such as [\"a\", \"b\"]".to_owned(), value.span()),
-                "a map" => {
-                    ("a table such as { \"/tool_input/command\" = \"*rm*\" }".to_owned(), value.span())
-                }
-                "u32" => ("an integer".to_owned(), value.span()),
-                "f64" => ("a number such as 2.5".to_owned(), value.span()),
-                expected => (expected.to_owned(), value.span()),
-            };
-            self.report(
-                Code::WrongType,
-                span,
-                format!("`{path}`: expected {expected}, found {}", type_of(value.get_ref())),
-                None,
-            );
-        } else {
+        } else if what.starts_with("unknown field ") {
+            self.unknown(last, &words, name);
+        } else if what.starts_with("invalid value: ") {
             let written = self.source.text.get(value.span()).unwrap_or_default();
             let message = format!("`{path}`: invalid number {written}; expected 0 to {}", u32::MAX);
             self.report(Code::BadNumber, value.span(), message, None);
+        } else {
+            let (expected, is_heading) = match expected {
+                _ if expected.starts_with("struct ") && is_item => ("a table".to_owned(), false),
+                _ if expected.starts_with("struct ") => (format!("a table, `[{path}]`"), true),
+                "a sequence" if is_list(&path) => (format!("tables, `[[{path}]]`"), true),
+                "a sequence" => ("a list such as [\"a\", \"b\"]".to_owned(), false),
+                "a map" => ("a table such as { \"/tool_input/command\" = \"*rm*\" }".to_owned(), false),
+                "u32" => ("an integer".to_owned(), false),
+                "f64" => ("a number such as 2.5".to_owned(), false),
+                expected => (expected.to_owned(), false),
+            };
+            let span = if is_heading { name } else { value.span() };
+            let message = format!("`{path}`: expected {expected}, found {}", type_of(value.get_ref()));
+            self.report(Code::WrongType, span, message, None);
         }
     }
 
-    /// Reports an unknown key. `known` are those of its table, each between backticks.
-    fn unknown(&mut self, written: &str, known: &str, span: Range<usize>) {
-        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+    /// Reports an unknown key. `known` are those of its table.
+    fn unknown(&mut self, written: &str, known: &[&str], span: Range<usize>) {
         // The table that has this name, if another one has.
-        let elsewhere = || Gate::named(written).map(|gate| format!("policy.{}", gate.name()));
-        let hint = match nearest(written, &known, 1).map(str::to_owned).or_else(elsewhere) {
+        let elsewhere = || {
+            let why = error_of(&["policy".to_owned(), written.to_owned()], &Json::Null)?;
+            (!why.starts_with("unknown field ")).then(|| format!("policy.{written}"))
+        };
+        let hint = match nearest(written, known, 1).map(str::to_owned).or_else(elsewhere) {
             Some(suggestion) => format!("did you mean `{suggestion}`?"),
             None => format!("expected one of {}", known.join(", ")),
         };
@@ -453,7 +449,10 @@ fn type_of(value: &DeValue<'_>) -> &'static str {
 fn to_json(value: &DeValue<'_>) -> Json {
     match value {
         DeValue::String(text) => json!(text),
-        DeValue::Integer(number) => integer(number),
+        // The largest one for one that is beyond.
+        DeValue::Integer(number) => {
+            json!(i64::from_str_radix(number.as_str(), number.radix()).unwrap_or(i64::MAX))
+        }
         DeValue::Float(number) => json!(number.as_str().parse::<f64>().ok()),
         DeValue::Boolean(on) => json!(on),
         DeValue::Datetime(_) => Json::Null,
@@ -462,11 +461,6 @@ fn to_json(value: &DeValue<'_>) -> Json {
             table.iter().map(|(name, value)| (name.get_ref().to_string(), to_json(value.get_ref()))).collect()
         }
     }
-}
-
-/// An integer; the largest one for one that is beyond.
-fn integer(number: &DeInteger<'_>) -> Json {
-    json!(i64::from_str_radix(number.as_str(), number.radix()).unwrap_or(i64::MAX))
 }
 
 /// Collects the values of all keys with their paths. A quoted name with dots is not a path.

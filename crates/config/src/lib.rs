@@ -53,29 +53,7 @@ macro_rules! words {
     ($(#[$about:meta])* pub enum $Enum:ident { $($(#[$attribute:meta])* $Variant:ident = $name:literal,)+ }) => {
         teamkeep_model::named_enum! {
             $(#[$about])*
-            #[serde(try_from = "String")]
             pub enum $Enum { $($(#[$attribute])* $Variant = $name,)+ }
-        }
-
-        impl TryFrom<String> for $Enum {
-            type Error = String;
-
-            fn try_from(text: String) -> Result<$Enum, String> {
-                <$Enum as crate::kinds::Kind>::read(&text).map_err(|rejection| rejection.to_string())
-            }
-        }
-
-        impl crate::kinds::Kind for $Enum {
-            type Value = $Enum;
-            const EXPECTED: &'static str = "a string";
-
-            fn read(text: &str) -> Result<$Enum, crate::kinds::Rejection> {
-                $Enum::named(text).ok_or_else(|| crate::kinds::Rejection::of_word(text, $Enum::NAMES))
-            }
-
-            fn write(value: &$Enum) -> String {
-                value.name().to_owned()
-            }
         }
 
         described!($Enum, {"enum": $Enum::NAMES});

@@ -92,9 +92,7 @@ section! {
 section! {
     /// The facts about its team for an agent that has lost its context.
     pub struct TeamContext {
-        #[serde(with = "List::<ContextLoss>")]
         pub after: Vec<ContextLoss> = ContextLoss::ALL.into(),
-        #[serde(with = "List::<ContextPart>")]
         pub parts: Vec<ContextPart> = ContextPart::ALL.into(),
         /// In bytes.
         #[serde(with = "ContextSize")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Budget;
-use super::kinds::{Glob, Kind as _, List, Patterns, Rejection, Span, did_you_mean, plain, quoted, word};
+use super::kinds::{Glob, Kind as _, List, Patterns, Rejection, Span, did_you_mean, plain, quoted};
 use super::source::Code;
 use teamkeep_model::Tool;
 use teamkeep_model::payload::{JUDGED, KNOWN, Kind};
@@ -56,7 +56,12 @@ section! {
 kinds! {
     /// The mode of a rule.
     Action(Mode): "a string", {"enum": ["warn", "block"]},
-        |text| word(text, &["warn", "block"]).and_then(|word| Mode::read(&word)), |mode: &Mode| mode.name().to_owned();
+        |text| match text {
+            "warn" => Ok(Mode::Warn),
+            "block" => Ok(Mode::Block),
+            _ => Err(Rejection::of_word(text, &["warn", "block"])),
+        },
+        |mode: &Mode| mode.name().to_owned();
     HookEvent(String): "a string",
         {"enum": KNOWN.iter().flat_map(|row| [row.1, row.2]).collect::<Vec<_>>()},
         event, String::clone;

@@ -98,6 +98,28 @@ fn error_names_position_key_and_suggestion() {
     assert_eq!(error.hints, ["did you mean `keep-size`?"]);
     let error = error_of("[polity]\n");
     assert_eq!(error.hints, ["did you mean `policy`?"]);
+    for elsewhere in ["max-blocks = 3\n", "[team-size]\n"] {
+        let name = elsewhere.trim_start_matches('[').split([' ', ']']).next().unwrap();
+        assert_eq!(error_of(elsewhere).hints[0], format!("did you mean `policy.{name}`?"));
+    }
+    for (text, what) in [
+        ("rule = 3\n", "`rule`: expected tables, `[[rule]]`, found an integer"),
+        ("[rule]\n", "`rule`: expected tables, `[[rule]]`, found a table"),
+        ("policy = 3\n", "`policy`: expected a table, `[policy]`, found an integer"),
+        ("[hook]\nslow = 3\n", "`hook.slow`: expected a duration such as \"90d\", found an integer"),
+        ("[hook]\nwatch = \"yes\"\n", "`hook.watch`: expected a boolean, found a string"),
+        ("[policy]\nmax-blocks = 1.5\n", "`policy.max-blocks`: expected an integer, found a float"),
+        ("[policy.budget]\nmode = { block = 1 }\n", "`policy.budget.mode`: expected a string, found a table"),
+        ("[policy.budget]\nmode = true\n", "`policy.budget.mode`: expected a string, found a boolean"),
+        (
+            "[context]\nafter = \"clear\"\n",
+            "`context.after`: expected a list such as [\"a\", \"b\"], found a string",
+        ),
+        ("[log]\nkeep = 2026-11-01\n", "`log.keep`: expected a duration such as \"90d\", found a date"),
+    ] {
+        let error = error_of(text).to_string();
+        assert!(error.ends_with(what), "{text}: {error}");
+    }
     let error = error_of("[log]\nkeep = \"90\"\n");
     assert_eq!(
         error.to_string(),
