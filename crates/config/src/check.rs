@@ -164,12 +164,10 @@ impl Checker<'_> {
                     if !table.contains_key(name) {
                         self.report(Code::MissingKey, value.span(), format!("missing key `{name}`"), None);
                     }
-                    valid[name] = json!(if name == "action" {
-                        "warn"
-                    } else if name == "per" {
-                        "run"
-                    } else {
-                        "x"
+                    valid[name] = json!(match name {
+                        "action" => "warn",
+                        "per" => "run",
+                        _ => "x",
                     });
                 }
                 Some(valid)
