@@ -17,7 +17,7 @@ use super::policy::blockable_events;
 use super::settings::{Entry, parse};
 use super::source::{Code, Problem, Severity, Source};
 use super::{Config, Mode, REDACTABLE, Rule};
-use teamkeep_model::payload::Kind;
+use teamkeep_model::payload::EventKind;
 use teamkeep_system::error::nearest;
 
 /// Maximum number of reported problems in one file.
@@ -333,8 +333,9 @@ impl Checker<'_> {
         for (pointer, expression) in expressions.filter(|_| validation == Validation::Full) {
             self.compile(&format!("{table}.match"), pointer, expression);
         }
-        let kinds: Vec<Kind> = rule.events.iter().map(|event| Kind::named(event)).collect();
-        let has_only_others = |is: fn(Kind) -> bool| !kinds.is_empty() && !kinds.iter().any(|kind| is(*kind));
+        let kinds: Vec<EventKind> = rule.events.iter().map(|event| EventKind::named(event)).collect();
+        let has_only_others =
+            |is: fn(EventKind) -> bool| !kinds.is_empty() && !kinds.iter().any(|kind| is(*kind));
         if rule.action == Mode::Block {
             if rule.reason.trim().is_empty() {
                 let message = "a rule that blocks needs a `reason` for the model";
@@ -349,7 +350,7 @@ impl Checker<'_> {
                 self.report_at(Code::OnlyWarns, table, &["action"], message, &blockable_events());
             }
         }
-        if !rule.tools.is_empty() && has_only_others(Kind::has_tool) {
+        if !rule.tools.is_empty() && has_only_others(EventKind::has_tool) {
             let message = "the rule names tools, but none of its events has a tool";
             let hint = "add PreToolUse, or another tool event";
             self.report_at(Code::NeverMatches, table, &["tools"], message, hint);
@@ -364,7 +365,7 @@ impl Checker<'_> {
         }
         let why = match rule.action {
             Mode::Warn => "the rule blocks nothing",
-            _ if has_only_others(Kind::is_before_tool) => "none of its events has a tool",
+            _ if has_only_others(EventKind::is_before_tool) => "none of its events has a tool",
             _ => return,
         };
         if rule.lasting {

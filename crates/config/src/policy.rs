@@ -9,7 +9,7 @@ use super::Budget;
 use super::kinds::{Glob, Kind as _, List, Patterns, Rejection, Span, did_you_mean, plain, quoted};
 use super::source::Code;
 use teamkeep_model::Tool;
-use teamkeep_model::payload::{JUDGED, KNOWN, Kind};
+use teamkeep_model::payload::{EventKind, JUDGED, KNOWN};
 
 words! {
     /// The mode of a gate, most permissive first.
@@ -68,7 +68,7 @@ kinds! {
 }
 
 fn event(text: &str) -> Result<String, Rejection> {
-    if Kind::named(text) != Kind::Unknown {
+    if EventKind::named(text) != EventKind::Unknown {
         return plain(text);
     }
     let known: Vec<&str> = KNOWN.iter().flat_map(|row| [row.1, row.2]).collect();

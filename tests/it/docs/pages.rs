@@ -4,6 +4,7 @@ use std::path::Path;
 
 use teamkeep_config::Config;
 use teamkeep_config::schema::keys as configuration_keys;
+use teamkeep_history::timeline::Kind;
 use teamkeep_store::archive::EndedBy;
 
 use crate::history::traces::{V328, play_again};
