@@ -4,9 +4,10 @@
 //! directory's time; a lock older than ten seconds belongs to a killed process and is taken over.
 
 use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
-use super::dir_handle::{DirHandle, is_file};
+use super::directory::Directory;
 use teamkeep_system::error::{Error, Result};
 
 pub(super) const FILE: &str = ".lock";
@@ -16,37 +17,32 @@ const MAX_AGE: Duration = Duration::from_secs(10);
 /// How long to wait for Claude Code: longer than it keeps any lock.
 const TIMEOUT: Duration = Duration::from_secs(15);
 const RENEWAL: Duration = Duration::from_secs(2);
-/// How long the lock is held at a time: Claude Code waits no longer than three seconds for it (seen 2.1.177, 2.1.328).
-const MAX_HOLD: Duration = Duration::from_millis(500);
-/// How long it is released in between: Claude Code tries again at least every 100 ms.
-const GAP_BETWEEN_HOLDS: Duration = Duration::from_millis(150);
 
 #[derive(Debug)]
 pub struct ClientLock<'a> {
-    pub dir: &'a DirHandle,
+    pub dir: &'a Directory,
     name: String,
     inode: u64,
     /// Keeps the directory open, so that no other one gets its inode number.
-    _open: Option<DirHandle>,
-    acquired: Instant,
+    _open: std::fs::File,
     renewed: Instant,
 }
 
 impl<'a> ClientLock<'a> {
-    pub fn list(dir: &'a DirHandle) -> Result<ClientLock<'a>> {
+    pub fn list(dir: &'a Directory) -> Result<ClientLock<'a>> {
         dir.touch(FILE)?;
-        if !dir.metadata(FILE)?.as_ref().is_some_and(is_file) {
+        if !dir.metadata(FILE)?.as_ref().is_some_and(|found| found.is_file()) {
             let what = format!("cannot lock the list {}", dir.path.display());
             return Err(Error::caused(what, format!("its {FILE} is not a regular file")));
         }
         ClientLock::acquire(dir, LOCK)
     }
 
-    pub fn task(dir: &'a DirHandle, file: &str) -> Result<ClientLock<'a>> {
+    pub fn task(dir: &'a Directory, file: &str) -> Result<ClientLock<'a>> {
         ClientLock::acquire(dir, &format!("{file}.lock"))
     }
 
-    fn acquire(dir: &'a DirHandle, name: &str) -> Result<ClientLock<'a>> {
+    fn acquire(dir: &'a Directory, name: &str) -> Result<ClientLock<'a>> {
         let start = Instant::now();
         let mut pause = Duration::from_millis(5);
         while let Err(error) = dir.create_dir(name) {
@@ -64,22 +60,9 @@ impl<'a> ClientLock<'a> {
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(100));
         }
-        let inode = dir.metadata(name)?.ok_or_else(|| lost(dir, name))?.st_ino;
-        let (name, open, now) = (name.to_owned(), dir.open_dir(name)?, Instant::now());
-        Ok(ClientLock { dir, name, inode, _open: open, acquired: now, renewed: now })
-    }
-
-    /// Releases the lock for a moment if it was held for [`MAX_HOLD`], and returns whether it did; else renews it. Other
-    /// processes may change the list meanwhile.
-    pub fn share(&mut self) -> Result<bool> {
-        self.renew()?;
-        let is_due = self.acquired.elapsed() >= MAX_HOLD;
-        if is_due {
-            self.dir.remove_dir(&self.name)?;
-            std::thread::sleep(GAP_BETWEEN_HOLDS);
-            *self = ClientLock::acquire(self.dir, &self.name)?;
-        }
-        Ok(is_due)
+        let inode = dir.metadata(name)?.ok_or_else(|| lost(dir, name))?.ino();
+        let (name, open, now) = (name.to_owned(), std::fs::File::open(dir.path.join(name))?, Instant::now());
+        Ok(ClientLock { dir, name, inode, _open: open, renewed: now })
     }
 
     /// Checks that the lock is still held, and renews it if due.
@@ -98,7 +81,7 @@ impl<'a> ClientLock<'a> {
     }
 
     fn is_ours(&self) -> bool {
-        matches!(self.dir.metadata(&self.name), Ok(Some(stat)) if stat.st_ino == self.inode)
+        matches!(self.dir.metadata(&self.name), Ok(Some(stat)) if stat.ino() == self.inode)
     }
 }
 
@@ -110,7 +93,7 @@ impl Drop for ClientLock<'_> {
     }
 }
 
-fn lost(dir: &DirHandle, name: &str) -> Error {
+fn lost(dir: &Directory, name: &str) -> Error {
     let what = format!("cannot keep the lock {}", dir.path.join(name).display());
     Error::caused(what, "another process took it over")
 }
@@ -122,7 +105,7 @@ mod tests {
     #[test]
     fn lock_excludes_others_until_it_is_released() {
         let temp = tempfile::tempdir().unwrap();
-        let dir = DirHandle::open(temp.path()).unwrap();
+        let dir = Directory::open(temp.path()).unwrap();
         let mut lock = ClientLock::list(&dir).unwrap();
         lock.renew().unwrap();
         assert_eq!(dir.create_dir(LOCK).unwrap_err().kind(), ErrorKind::AlreadyExists);
@@ -131,29 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn shared_lock_lets_another_process_take_it() {
-        let temp = tempfile::tempdir().unwrap();
-        let dir = DirHandle::open(temp.path()).unwrap();
-        let mut lock = ClientLock::list(&dir).unwrap();
-        assert!(!lock.share().unwrap());
-        lock.acquired = Instant::now().checked_sub(MAX_HOLD).unwrap();
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| {
-                let other = DirHandle::open(temp.path()).unwrap();
-                ClientLock::list(&other).map(drop)
-            });
-            assert!(lock.share().unwrap());
-            other.join().unwrap().unwrap();
-        });
-        lock.renew().unwrap();
-        drop(lock);
-        assert_eq!(dir.names().unwrap(), [FILE]);
-    }
-
-    #[test]
     fn stale_lock_is_taken_over_and_a_lost_lock_is_not_removed() {
         let temp = tempfile::tempdir().unwrap();
-        let dir = DirHandle::open(temp.path()).unwrap();
+        let dir = Directory::open(temp.path()).unwrap();
         dir.create_dir(LOCK).unwrap();
         let old = std::time::UNIX_EPOCH + Duration::from_secs(1);
         std::fs::File::open(temp.path().join(LOCK)).unwrap().set_modified(old).unwrap();

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::dir_handle::DirHandle;
-use teamkeep_history::timeline::RunData;
+use super::directory::Directory;
+use crate::timeline::RunData;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::json;
 use teamkeep_model::team::{Flaw, TeamPath};
@@ -136,7 +136,7 @@ impl FilePlan {
             fs::private_dir(directory)?;
             created.push((directory.to_path_buf(), true));
         }
-        let root = DirHandle::open(directory)?;
+        let root = Directory::open(directory)?;
         if existing == ExistingFiles::Reject && !root.names()?.is_empty() {
             return Err(failed("it is not empty")
                 .hint("choose another directory; --force adds to this one and overwrites nothing"));
@@ -160,9 +160,9 @@ impl FilePlan {
     }
 }
 
-fn write_file(root: &DirHandle, path: &str, bytes: &[u8], created: &mut Created) -> io::Result<()> {
+fn write_file(root: &Directory, path: &str, bytes: &[u8], created: &mut Created) -> io::Result<()> {
     let (dirs, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let mut dir: Option<DirHandle> = None;
+    let mut dir: Option<Directory> = None;
     for part in dirs.split('/').filter(|part| !part.is_empty()) {
         let (child, is_created) = dir.as_ref().unwrap_or(root).open_or_create_dir(part)?;
         created.extend(is_created.then(|| (child.path.clone(), true)));

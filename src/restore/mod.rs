@@ -6,7 +6,7 @@
 //! same for a directory, [`worktrees`] creates branches with the work of worktrees.
 
 mod client_lock;
-mod dir_handle;
+mod directory;
 mod files;
 mod plan;
 mod source;

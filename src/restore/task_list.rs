@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::dir_handle::{DirHandle, hash, is_file};
+use super::directory::{Directory, hash};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::json;
 use teamkeep_model::team::{Task, TeamConfig, is_uuid, mailbox};
@@ -32,15 +32,14 @@ pub struct TaskList {
 
 impl TaskList {
     /// Reads a list; a missing one is empty.
-    pub fn read(dir: Option<&DirHandle>) -> Result<TaskList> {
+    pub fn read(dir: Option<&Directory>) -> Result<TaskList> {
         let Some(dir) = dir else { return Ok(TaskList::default()) };
         let mut tasks = BTreeMap::new();
         for name in dir.names()? {
             let Some(stem) = name.strip_suffix(".json").filter(|stem| !stem.starts_with('.')) else {
                 continue;
             };
-            let is_file = dir.metadata(&name)?.as_ref().is_some_and(is_file);
-            let bytes = if is_file { dir.read(&name, MAX_BYTES).ok().flatten() } else { None };
+            let bytes = dir.read(&name, MAX_BYTES).ok().flatten();
             tasks.insert(stem.to_owned(), bytes.and_then(|bytes| Task::parse(&name, &bytes)));
         }
         Ok(TaskList { tasks, highwatermark: dir.read(MARK, 4096)? })
@@ -135,14 +134,14 @@ pub(super) fn is_list_name(name: &str) -> bool {
 }
 
 /// Opens a list's directory; `None` if it does not exist.
-pub(super) fn open(client: &Path, list: &str) -> Result<Option<DirHandle>> {
+pub(super) fn open(client: &Path, list: &str) -> Result<Option<Directory>> {
     let client = match std::fs::canonicalize(client) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         canonical => {
             canonical.map_err(|error| Error::caused(format!("cannot open {}", client.display()), error))?
         }
     };
-    let tasks = DirHandle::open(&client).and_then(|client| client.open_dir("tasks"));
+    let tasks = Directory::open(&client).and_then(|client| client.open_dir("tasks"));
     let opened = tasks.and_then(|tasks| tasks.map_or(Ok(None), |tasks| tasks.open_dir(list)));
     opened.map_err(|error| Error::from(error).hint("nothing was changed; fix it, or choose another list"))
 }
@@ -236,7 +235,7 @@ mod tests {
             std::fs::write(dir.path().join(name), text).unwrap();
         }
         std::os::unix::fs::symlink("nowhere", dir.path().join("4.json")).unwrap();
-        let list_now = TaskList::read(Some(&DirHandle::open(dir.path()).unwrap())).unwrap();
+        let list_now = TaskList::read(Some(&Directory::open(dir.path()).unwrap())).unwrap();
         assert_eq!((list_now.mark(), list_now.highest_id()), (5, 12));
         assert!(list_now.tasks.contains_key("4") && !list_now.tasks.contains_key("7"));
         assert!(list_now.tasks["3"].is_some() && list_now.tasks["4"].is_none());

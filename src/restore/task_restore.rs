@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::client_lock::ClientLock;
-use super::dir_handle::{DirHandle, hash};
+use super::directory::{Directory, hash};
 use super::plan::{Options, Plan, plan};
 use super::source::Source;
 use super::task_list::{
@@ -43,7 +43,7 @@ impl TaskRestore<'_> {
         }
         self.check_not_in_use(&plan)?;
         let failed = |error| Error::caused(format!("cannot open {}", self.client.display()), error);
-        let root = DirHandle::open(&self.client.canonicalize().map_err(failed)?)?;
+        let root = Directory::open(&self.client.canonicalize().map_err(failed)?)?;
         let (tasks, _) = root.open_or_create_dir("tasks")?;
         let (dir, created_list) = tasks.open_or_create_dir(&self.list.name)?;
         let written = self.write_into(&dir, UndoRecord { created_list, ..self.record(&dir, now) });
@@ -54,7 +54,7 @@ impl TaskRestore<'_> {
     }
 
     /// Plans for the current list, and returns its content as well.
-    fn plan(&self, dir: Option<&DirHandle>) -> Result<(Plan, TaskList)> {
+    fn plan(&self, dir: Option<&Directory>) -> Result<(Plan, TaskList)> {
         let content = TaskList::read(dir)?;
         let plan = Plan {
             run: self.run.run.clone(),
@@ -99,9 +99,8 @@ impl TaskRestore<'_> {
     }
 
     /// Plans again under Claude Code's lock, and writes. The undo record is written first, so that everything can be undone
-    /// even after a crash. `.highwatermark` comes second: it reserves the numbers, so that Claude Code can have the lock
-    /// between two tasks.
-    fn write_into(&self, dir: &DirHandle, mut record: UndoRecord) -> Result<Plan> {
+    /// even after a crash. `.highwatermark` comes second: it reserves the numbers.
+    fn write_into(&self, dir: &Directory, mut record: UndoRecord) -> Result<Plan> {
         let mut lock = ClientLock::list(dir)?;
         let (mut plan, content) = self.plan(Some(dir))?;
         if plan.tasks.is_empty() {
@@ -138,7 +137,7 @@ impl TaskRestore<'_> {
         Ok(plan)
     }
 
-    fn record(&self, dir: &DirHandle, now: Timestamp) -> UndoRecord {
+    fn record(&self, dir: &Directory, now: Timestamp) -> UndoRecord {
         UndoRecord {
             v: 1,
             id: self.records.next(&format!("{} {now} {}", self.run.run, dir.path.display())),
@@ -157,19 +156,14 @@ impl TaskRestore<'_> {
 /// Writes the tasks and counts them.
 fn write_tasks(lock: &mut ClientLock<'_>, plan: &Plan, record: &UndoRecord, count: &mut usize) -> Result<()> {
     let dir = lock.dir;
-    let reserves_ids = || -> Result<bool> {
-        let now = dir.read(MARK, MAX_BYTES)?;
-        Ok(now.is_some_and(|now| number(&now) >= number(record.highwatermark_after.as_bytes())))
-    };
     lock.renew()?;
     // Claude Code raises the mark without the list's lock when it removes a task. A higher value stays.
-    if !reserves_ids()? {
+    let now = dir.read(MARK, MAX_BYTES)?;
+    if now.is_none_or(|now| number(&now) < number(record.highwatermark_after.as_bytes())) {
         dir.replace(MARK, record.highwatermark_after.as_bytes())?;
     }
     for task in &plan.tasks {
-        if lock.share()? && !reserves_ids()? {
-            return Err(Error::new("cannot continue: another process emptied the list"));
-        }
+        lock.renew()?;
         dir.create(&task_file_name(&task.id), &task.text)
             .map_err(|error| Error::caused(format!("cannot restore task {}", task.was), error))?;
         *count += 1;
@@ -178,7 +172,7 @@ fn write_tasks(lock: &mut ClientLock<'_>, plan: &Plan, record: &UndoRecord, coun
 }
 
 /// Removes a file with unchanged content. Returns whether it is gone.
-fn remove_written(dir: &DirHandle, task: &Written) -> bool {
+fn remove_written(dir: &Directory, task: &Written) -> bool {
     let name = task_file_name(&task.id);
     match dir.read(&name, MAX_BYTES) {
         Ok(None) => true,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::client_lock::{ClientLock, FILE};
-use super::dir_handle::{DirHandle, hash};
+use super::directory::{Directory, hash};
 use super::task_list::{MARK, MAX_BYTES, TaskList, holder, is_list_name, open, task_file_name};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::time::{self, Timestamp};
@@ -127,7 +127,7 @@ impl UndoLog {
         if dir.is_some()
             && record.created_list
             && holder(client, &record.list).is_none()
-            && let Some(tasks) = DirHandle::open(&client.canonicalize()?)?.open_dir("tasks")?
+            && let Some(tasks) = Directory::open(&client.canonicalize()?)?.open_dir("tasks")?
         {
             remove_empty_list(&tasks, &record.list);
         }
@@ -156,7 +156,7 @@ pub struct Undone {
 impl Undone {
     /// Removes unchanged files, and resets the highest number if nothing else changed it and no task refers to a removed
     /// one. Without the list's lock, it changes nothing.
-    fn of(record: &UndoRecord, dir: Option<&DirHandle>, mut lock: Option<ClientLock<'_>>) -> Result<Undone> {
+    fn of(record: &UndoRecord, dir: Option<&Directory>, mut lock: Option<ClientLock<'_>>) -> Result<Undone> {
         let (undo, list) = (record.id.clone(), record.list.clone());
         let mut undone = Undone { v: V, undo, list, ..Undone::default() };
         let Some(dir) = dir else {
@@ -166,8 +166,7 @@ impl Undone {
         for task in &record.tasks {
             let name = task_file_name(&task.id);
             if let Some(lock) = &mut lock {
-                // `.highwatermark` reserves the numbers until the end.
-                lock.share()?;
+                lock.renew()?;
             }
             if dir.metadata(&name)?.is_none() {
                 undone.gone.push(task.id.clone());
@@ -200,7 +199,7 @@ impl Undone {
 }
 
 /// Removes a list's directory if it contains nothing but Claude Code's lock file.
-pub(super) fn remove_empty_list(tasks: &DirHandle, list: &str) {
+pub(super) fn remove_empty_list(tasks: &Directory, list: &str) {
     if let Ok(Some(dir)) = tasks.open_dir(list)
         && dir.names().is_ok_and(|names| names.iter().all(|name| name == FILE))
     {
@@ -210,7 +209,7 @@ pub(super) fn remove_empty_list(tasks: &DirHandle, list: &str) {
 }
 
 /// Resets `.highwatermark` to its value before a restore, unless it was changed since.
-pub(super) fn reset_highwatermark(dir: &DirHandle, record: &UndoRecord) -> Result<()> {
+pub(super) fn reset_highwatermark(dir: &Directory, record: &UndoRecord) -> Result<()> {
     let (before, after) = (record.highwatermark_before.as_deref(), record.highwatermark_after.as_str());
     if before != Some(after) && dir.read(MARK, MAX_BYTES)?.as_deref() == Some(after.as_bytes()) {
         match before {
