@@ -1,7 +1,7 @@
 //! The deliveries of a run: `notifications.json` beside the run's description. Each incident is sent once to each
 //! destination, by one process at a time, whose lock the caller holds.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
@@ -17,8 +17,10 @@ use teamkeep_system::fs::{JsonDocument, JsonFile};
 
 const FILE: &str = "notifications.json";
 const V: u8 = 1;
-/// The pauses before each further attempt, in seconds: almost 13 minutes in total.
-const PAUSES: [u64; 5] = [1, 5, 30, 120, 600];
+/// How long to wait after a failure before what failed is sent again.
+const RETRY_INTERVAL: Duration = Duration::from_secs(15);
+/// A delivery that still fails this long after its first attempt is given up.
+const GIVE_UP_AGE: TimeDelta = TimeDelta::minutes(15);
 /// An incident that ended longer ago when it is found is not sent: only a notifier that started late finds it then.
 const MAX_AGE: TimeDelta = TimeDelta::hours(1);
 
@@ -52,7 +54,6 @@ struct Delivery {
     /// The agent that caused the incident.
     agent: Option<String>,
     state: State,
-    attempts: usize,
     /// The time of the first attempt.
     at: Timestamp,
 }
@@ -65,7 +66,7 @@ enum State {
     /// An attempt failed, or was interrupted.
     Pending,
     Sent,
-    /// The last attempt failed.
+    /// Given up.
     Failed,
 }
 
@@ -84,8 +85,10 @@ pub struct Outbox {
     archive: Archive,
     run: String,
     ledger: Ledger,
-    /// When a pending delivery (destination, incident) is tried again. Without an entry, at once.
-    retries: HashMap<(String, String), Instant>,
+    /// When the pending deliveries are sent again; `None` if none is pending.
+    retry_at: Option<Instant>,
+    /// Whether this call sends the pending deliveries.
+    is_retry: bool,
 }
 
 impl Outbox {
@@ -99,103 +102,86 @@ impl Outbox {
         let read = file.read().and_then(|content| Ok(content.valid()?));
         let read = read.map_err(|error| Error::caused("cannot read which notifications were sent", error))?;
         let ledger = read.unwrap_or(Ledger { v: V, ..Ledger::default() });
-        Ok(Outbox { archive: archive.clone(), run: run.to_owned(), ledger, retries: HashMap::new() })
+        Ok(Outbox { archive: archive.clone(), run: run.to_owned(), ledger, retry_at: None, is_retry: true })
     }
 
-    /// Sends all that are due and returns the deliveries that failed for good.
+    /// Sends all that are due and returns the deliveries that are given up.
     ///
     /// # Errors
     /// The file cannot be written: the incident was not sent, because it could be sent again and again.
     pub fn deliver(&mut self, batch: &Batch<'_>) -> Result<Vec<String>> {
-        let wanted: Vec<&Incident> =
-            batch.incidents.iter().filter(|incident| is_wanted(batch.notify, incident)).collect();
-        let keys: Vec<String> = batch.destinations.iter().map(Destination::key).collect();
-        self.retries
-            .retain(|(key, id), _| keys.contains(key) && wanted.iter().any(|incident| incident.id == *id));
+        self.is_retry = self.retry_at.is_none_or(|at| at <= Instant::now());
+        if self.is_retry {
+            self.retry_at = None;
+        }
         let mut problems = Vec::new();
-        for (destination, key) in batch.destinations.iter().zip(&keys) {
-            for incident in &wanted {
-                if self.is_due(key, incident, batch)? {
-                    problems.extend(self.attempt((destination, key), incident, batch)?);
+        for destination in batch.destinations {
+            for incident in batch.incidents.iter().filter(|incident| is_wanted(batch.notify, incident)) {
+                if let Some(delivery) = self.due(&destination.key(), incident, batch)? {
+                    problems.extend(self.attempt(destination, incident, delivery, batch)?);
                 }
             }
         }
         Ok(problems)
     }
 
-    /// When the next delivery is tried again; `None` if none is pending.
+    /// When the pending deliveries are sent again; `None` if none is pending.
     pub fn next_retry(&self) -> Option<Instant> {
-        self.retries.values().min().copied()
+        self.retry_at
     }
 
-    fn is_due(&mut self, key: &str, incident: &Incident, batch: &Batch<'_>) -> Result<bool> {
+    /// The delivery of an incident, if it is sent now.
+    fn due(&mut self, key: &str, incident: &Incident, batch: &Batch<'_>) -> Result<Option<Delivery>> {
         let now = batch.now;
         let quiet = TimeDelta::from_std(batch.notify.quiet).unwrap_or(TimeDelta::MAX);
+        let new = Delivery::new(incident, State::Pending, now);
         let deliveries = self.ledger.deliveries.entry(key.to_owned()).or_default();
-        let agent = incident.agents.first();
-        let (kind, lasts) = (incident.kind.name(), incident.to.is_none());
         let is_near = |other: &Delivery| {
             other.state != State::Quiet
-                && other.kind == kind
-                && other.agent.as_ref() == agent
+                && other.kind == new.kind
+                && other.agent == new.agent
                 && (now - other.at).abs() < quiet
         };
-        let is_quiet = || deliveries.values().any(is_near);
-        match deliveries.get(&incident.id).map(|delivery| delivery.state) {
-            Some(State::Sent | State::Failed) => Ok(false),
-            Some(State::Pending) => {
-                let retry = self.retries.get(&(key.to_owned(), incident.id.clone()));
-                Ok(retry.is_none_or(|at| *at <= Instant::now()))
+        let is_quiet = deliveries.values().any(is_near);
+        match deliveries.get(&incident.id) {
+            Some(known) => Ok(match known.state {
+                State::Sent | State::Failed => None,
+                State::Pending => self.is_retry.then(|| known.clone()),
+                State::Quiet => (incident.to.is_none() && !is_quiet).then_some(new),
+            }),
+            None if incident.to.is_some_and(|to| now - to > MAX_AGE) || is_quiet => {
+                deliveries.insert(incident.id.clone(), Delivery { state: State::Quiet, ..new });
+                self.save().map(|()| None)
             }
-            Some(State::Quiet) => Ok(lasts && !is_quiet()),
-            None if incident.to.is_some_and(|to| now - to > MAX_AGE) || is_quiet() => {
-                deliveries.insert(incident.id.clone(), Delivery::new(incident, State::Quiet, now));
-                self.save().map(|()| false)
-            }
-            None => Ok(true),
+            None => Ok(Some(new)),
         }
     }
 
-    /// Sends an incident. The attempt is stored before it, so that the number of attempts stays bounded if the process is
-    /// killed. Returns the problem if it was the last attempt.
+    /// Sends an incident. That it is pending is stored before, so that the next process sends it if this one is killed. Returns
+    /// the problem if it is given up.
     fn attempt(
         &mut self,
-        (destination, key): (&Destination, &str),
+        destination: &Destination,
         incident: &Incident,
+        delivery: Delivery,
         batch: &Batch<'_>,
     ) -> Result<Option<String>> {
-        let mut delivery = Delivery::new(incident, State::Pending, batch.now);
-        if let Some(known) = self.delivery(key, incident).filter(|known| known.state == State::Pending) {
-            delivery = known.clone();
-        }
-        delivery.attempts += 1;
-        let attempts = delivery.attempts;
-        self.put(key, incident, delivery.clone())?;
-        let retry = (key.to_owned(), incident.id.clone());
+        let key = destination.key();
+        self.put(&key, incident, delivery.clone())?;
         let sent = (batch.body)(incident).and_then(|body| destination.send(&body, batch.now));
-        let (state, problem) = match (sent, PAUSES.get(attempts - 1)) {
-            (Ok(_), _) => (State::Sent, None),
-            (Err(_), Some(pause)) => {
-                let pause = Duration::from_secs(*pause);
-                self.retries.insert(retry, Instant::now() + pause);
-                return Ok(None);
-            }
-            (Err(error), None) => {
-                let (kind, to) = (incident.kind.name(), destination.name());
-                let what = format!(
-                    "a notification ({kind} {}) was not delivered to {to} in {attempts} attempts: {error}",
-                    incident.id
-                );
-                (State::Failed, Some(what))
-            }
+        let Err(error) = sent else {
+            return self.put(&key, incident, Delivery { state: State::Sent, ..delivery }).map(|()| None);
         };
-        self.retries.remove(&retry);
-        self.put(key, incident, Delivery { state, ..delivery })?;
-        Ok(problem)
-    }
-
-    fn delivery(&self, key: &str, incident: &Incident) -> Option<&Delivery> {
-        self.ledger.deliveries.get(key)?.get(&incident.id)
+        if batch.now - delivery.at < GIVE_UP_AGE {
+            self.retry_at = Some(Instant::now() + RETRY_INTERVAL);
+            return Ok(None);
+        }
+        let (kind, id, to) = (incident.kind.name(), &incident.id, destination.name());
+        let minutes = GIVE_UP_AGE.num_minutes();
+        let problem =
+            format!("a notification ({kind} {id}) was not delivered to {to} in {minutes} minutes: {error}");
+        self.put(&key, incident, Delivery { state: State::Failed, ..delivery })?;
+        Ok(Some(problem))
     }
 
     fn put(&mut self, key: &str, incident: &Incident, delivery: Delivery) -> Result<()> {
@@ -215,7 +201,7 @@ impl Outbox {
 impl Delivery {
     fn new(incident: &Incident, state: State, at: Timestamp) -> Delivery {
         let (kind, agent) = (incident.kind.name(), incident.agents.first().cloned());
-        Delivery { kind, agent, state, attempts: 0, at }
+        Delivery { kind, agent, state, at }
     }
 }
 
@@ -291,33 +277,31 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_delivery_is_tried_again_after_growing_pauses_and_then_reported_once() {
+    fn a_failed_delivery_is_tried_again_until_it_is_given_up_and_then_reported_once() {
         let scene = scene("exit 7");
         let incidents = [incident("a", "alice")];
         let mut outbox = scene.open();
-        let start = Instant::now();
-        for (attempt, pause) in PAUSES.iter().enumerate() {
-            assert_eq!(scene.deliver(&mut outbox, &incidents, 0), [] as [&str; 0]);
-            let retry = outbox.next_retry().unwrap();
-            assert!(retry >= start + Duration::from_secs(*pause), "attempt {attempt}");
-            scene.deliver(&mut outbox, &incidents, 0);
-            assert_eq!(scene.sent().len(), attempt + 1, "not before the pause");
-            outbox = scene.open();
-        }
-        let problems = scene.deliver(&mut outbox, &incidents, 0);
+        assert_eq!(scene.deliver(&mut outbox, &incidents, 0), [] as [&str; 0]);
+        assert!(outbox.next_retry().is_some());
+        scene.deliver(&mut outbox, &incidents, 1);
+        assert_eq!(scene.sent().len(), 1, "not before the interval");
+        outbox.retry_at = Some(Instant::now());
+        assert_eq!(scene.deliver(&mut outbox, &incidents, 14), [] as [&str; 0]);
+        outbox.retry_at = Some(Instant::now());
+        let problems = scene.deliver(&mut outbox, &incidents, 15);
         let expected =
-            "a notification (stalled-agent a) was not delivered to the command in 6 attempts: exit code 7";
+            "a notification (stalled-agent a) was not delivered to the command in 15 minutes: exit code 7";
         assert_eq!(problems, [expected]);
         assert_eq!(outbox.next_retry(), None);
         assert_eq!(scene.deliver(&mut scene.open(), &incidents, 60), [] as [&str; 0]);
-        assert_eq!(scene.sent().len(), 6);
+        assert_eq!(scene.sent().len(), 3);
     }
 
     #[test]
     fn an_interrupted_delivery_is_repeated_by_the_next_process() {
         let scene = scene("true");
         let incidents = [incident("a", "alice")];
-        let pending = r#"{"v":1,"deliveries":{"KEY":{"a":{"kind":"stalled-agent","agent":"alice","state":"pending","attempts":6,"at":"2026-02-03T04:05:06.000Z"}}}}"#;
+        let pending = r#"{"v":1,"deliveries":{"KEY":{"a":{"kind":"stalled-agent","agent":"alice","state":"pending","at":"2026-02-03T04:05:06.000Z"}}}}"#;
         let pending = pending.replace("KEY", &scene.destination.key());
         std::fs::write(scene.archive.run_dir(RUN).unwrap().join(FILE), pending).unwrap();
         scene.deliver(&mut scene.open(), &incidents, 1);
