@@ -1,4 +1,4 @@
-//! Checks the programs that the hooks name, and the one that the plugin's hooks run.
+//! Checks the program that the hooks run.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,44 +17,32 @@ use teamkeep_system::process::{Outcome, Run};
 
 use super::{Diagnosis, Facts, InstalledHook, bad, ok, unknown, warn};
 
-/// Maximum number of programs to check.
-const MAX_PROGRAMS: usize = 64;
-
-/// A program that hooks name.
+/// The program that the hooks run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamedProgram {
+struct NamedProgram {
     /// As the settings name it, or the plugin that runs it.
-    pub word: String,
+    word: String,
     /// Its path, if it can be found without a shell.
-    pub path: Option<PathBuf>,
+    path: Option<PathBuf>,
     /// Whether it may be run here. A program named in a repository's file is not run.
-    pub is_trusted: bool,
+    is_trusted: bool,
 }
 
-/// The programs that the hooks name, each once, even if two hooks spell its path differently.
-pub fn named(facts: &Facts<'_>) -> Vec<NamedProgram> {
-    let known = own_programs(facts.env);
-    let mut all: Vec<NamedProgram> = Vec::new();
-    for ours in facts.ours() {
-        let Some(word) = ours.entry.words().into_iter().next() else { continue };
-        let by_owner = matches!(ours.layer.kind, Kind::User | Kind::Managed);
-        if let Some(other) = all.iter_mut().find(|other| other.word == word) {
-            other.is_trusted |= by_owner;
-        } else if all.len() < MAX_PROGRAMS {
-            let path = resolve(&ours, &word, facts.env);
-            let is_path = |other: &PathBuf| path.as_ref().is_some_and(|path| is_same(other, path));
-            let is_trusted = by_owner || known.iter().any(is_path);
-            match all.iter_mut().find(|other| other.path.as_ref().is_some_and(is_path)) {
-                Some(other) => other.is_trusted |= is_trusted,
-                None => all.push(NamedProgram { word, path, is_trusted }),
-            }
-        }
-    }
+/// The program that the hooks run. If files name different ones, it is the one in the user's or managed settings: the other
+/// checks of the hooks report the difference.
+fn named(facts: &Facts<'_>) -> Option<NamedProgram> {
+    let by_owner = |ours: &InstalledHook<'_>| matches!(ours.layer.kind, Kind::User | Kind::Managed);
+    let all = facts.ours();
+    // Of equal ones, the first.
+    let first = all.iter().rev().max_by_key(|ours| (by_owner(ours), ours.entry.is_written()));
     // Beside hooks in the settings, the plugin's hooks are not needed.
-    if all.is_empty() {
-        all.extend(named_by_plugin(facts));
-    }
-    all
+    let Some(ours) = first else { return named_by_plugin(facts) };
+    let word = ours.entry.words().into_iter().next()?;
+    let path = resolve(ours, &word, facts.env);
+    let is_own =
+        || own_programs(facts.env).iter().any(|own| path.as_ref().is_some_and(|path| is_same(own, path)));
+    let is_trusted = by_owner(ours) || is_own();
+    Some(NamedProgram { word, path, is_trusted })
 }
 
 /// The programs of this installation: those that run here, and those on the search path.
@@ -76,32 +64,26 @@ fn resolve(ours: &InstalledHook<'_>, word: &str, env: &Env) -> Option<PathBuf> {
     home.filter(|_| by_shell).and_then(|rest| Some(env.home.as_ref()?.join(rest)))
 }
 
-/// Checks that each program exists.
-pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let (named, by_plugin) = (named(facts), is_by_plugin(facts));
-    let check = |one: &NamedProgram| {
-        let problem = match &one.path {
-            None if by_plugin => {
-                let what = format!(
-                    "{} finds no teamkeep program and records nothing (searched: its bin directory, PATH, ~/.local/bin)",
-                    one.word
-                );
-                return bad(what).with_fix(build_command(facts));
-            }
-            Some(path) if by_plugin => return ok(format!("{} runs {}", one.word, path.display())),
-            None if is_bare(&one.word) => {
-                bad(format!("hooks fail: they run `{}`, which is not in PATH", one.word))
-            }
-            None => unknown(format!("cannot resolve {} without a shell", one.word)),
-            Some(path) if !path.exists() => bad(format!("hooks fail: {} does not exist", path.display())),
-            Some(path) if !is_executable(path) => {
-                bad(format!("hooks fail: {} is not executable", path.display()))
-            }
-            Some(path) => return ok(format!("the hooks run {}", path.display())),
-        };
-        problem.with_fix(facts.install())
+/// Checks that the program exists.
+pub fn check(facts: &Facts<'_>) -> Diagnosis {
+    let Some(NamedProgram { word, path, .. }) = named(facts) else { return unknown("no hooks to check") };
+    let problem = match path {
+        None if is_by_plugin(facts) => {
+            let what = format!(
+                "{word} finds no teamkeep program and records nothing (searched: its bin directory, PATH, ~/.local/bin)"
+            );
+            return bad(what).with_fix(build_command(facts));
+        }
+        Some(path) if is_by_plugin(facts) => return ok(format!("{word} runs {}", path.display())),
+        None if is_bare(&word) => bad(format!("hooks fail: they run `{word}`, which is not in PATH")),
+        None => unknown(format!("cannot resolve {word} without a shell")),
+        Some(path) if !path.exists() => bad(format!("hooks fail: {} does not exist", path.display())),
+        Some(path) if !is_executable(&path) => {
+            bad(format!("hooks fail: {} is not executable", path.display()))
+        }
+        Some(path) => return ok(format!("the hooks run {}", path.display())),
     };
-    if named.is_empty() { unknown("no hooks to check").into() } else { named.iter().map(check).collect() }
+    problem.with_fix(facts.install())
 }
 
 /// Whether only a plugin's hooks run.
@@ -182,35 +164,25 @@ const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 /// The version of this program.
 const OWN: &str = env!("CARGO_PKG_VERSION");
 
-/// Tests each program that may be run.
-pub fn test_call(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let by_plugin = is_by_plugin(facts);
-    let mut found: Vec<Diagnosis> = Vec::new();
-    for one in &named(facts) {
-        let Some(path) = one.path.as_deref().filter(|path| path.is_file()) else { continue };
-        let shown = path.display();
-        found.push(if !one.is_trusted {
-            let why = match by_plugin {
-                true => "is outside Claude Code's copy of the plugin",
-                false => "is named only in this project's settings",
-            };
-            unknown(format!("not tested: {shown} {why}"))
-        } else {
-            match attempt(facts, path) {
-                Ok(took) => {
-                    ok(format!("{shown} recorded and answered a test hook call in {} ms", took.as_millis()))
-                }
-                Err(why) => bad(format!("{shown} {why}")).with_fix(match by_plugin {
-                    true => build_command(facts),
-                    false => format!("reinstall teamkeep, then: {}", facts.install()),
-                }),
-            }
-        });
+/// Tests the program, if it may be run.
+pub fn test_call(facts: &Facts<'_>) -> Diagnosis {
+    let found = named(facts).and_then(|one| Some((one.path.filter(|path| path.is_file())?, one.is_trusted)));
+    let Some((path, is_trusted)) = found else { return unknown("no program to test") };
+    let (shown, by_plugin) = (path.display(), is_by_plugin(facts));
+    if !is_trusted {
+        let why = match by_plugin {
+            true => "is outside Claude Code's copy of the plugin",
+            false => "is named only in this project's settings",
+        };
+        return unknown(format!("not tested: {shown} {why}"));
     }
-    if found.is_empty() {
-        found.push(unknown("no program to test"));
+    match attempt(facts, &path) {
+        Ok(took) => ok(format!("{shown} recorded and answered a test hook call in {} ms", took.as_millis())),
+        Err(why) => bad(format!("{shown} {why}")).with_fix(match by_plugin {
+            true => build_command(facts),
+            false => format!("reinstall teamkeep, then: {}", facts.install()),
+        }),
     }
-    found
 }
 
 /// A command with only the search path in its environment.
@@ -283,7 +255,7 @@ pub fn versions(facts: &Facts<'_>) -> Diagnosis {
     let running = std::env::current_exe().unwrap_or_default();
     // By the path that the user knows.
     let running = on_search_path(facts.env).filter(|found| is_same(found, &running)).unwrap_or(running);
-    let hooks = named(facts).into_iter().filter(|one| one.is_trusted).filter_map(|one| one.path);
+    let hooks = named(facts).filter(|one| one.is_trusted).and_then(|one| one.path).into_iter();
     let mut versions: Vec<(PathBuf, String)> = Vec::new();
     for path in hooks.chain(on_search_path(facts.env)).filter(|path| path.is_file()) {
         if !is_same(&path, &running) && !versions.iter().any(|(known, _)| is_same(known, &path)) {

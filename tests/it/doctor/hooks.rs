@@ -289,8 +289,14 @@ fn doctor_does_not_run_programs_named_only_by_a_project() {
         project.join("teamkeep-hook").to_str().unwrap(),
     );
     std::fs::write(project.join(".claude/settings.json"), settings).unwrap();
-    let mut command = home.command("doctor --fix -v");
-    let result = result(home.dir.path(), command.env("CLAUDE_PROJECT_DIR", &project));
+    let doctor = |line: &str| {
+        let mut command = home.command(line);
+        result(home.dir.path(), command.env("CLAUDE_PROJECT_DIR", &project))
+    };
+    doctor("doctor --fix -v");
+    assert!(!project.join("was-run").exists());
+    home.ok("uninstall");
+    let result = doctor("doctor -v");
     assert!(
         result.out.contains("skipped hook-answer      not tested: ~/project/teamkeep-hook is named only in this project's settings"),
         "{}",
@@ -300,7 +306,7 @@ fn doctor_does_not_run_programs_named_only_by_a_project() {
 }
 
 #[test]
-fn doctor_checks_each_program_once_and_counts_custom_hooks_by_name() {
+fn doctor_checks_the_program_and_counts_custom_hooks_by_name() {
     let home = well();
     let own =
         "\"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"teamkeep-hook stop; ./mine\"}]}, ";
