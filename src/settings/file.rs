@@ -1,4 +1,4 @@
-//! A settings file on disk: found by scope, read, and replaced as a whole with its metadata.
+//! A settings file on disk: found by scope, read, and replaced as a whole with its owner and mode.
 
 use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
@@ -112,8 +112,8 @@ impl SettingsFile {
         }
     }
 
-    /// Replaces the content and keeps mode, owner and all attributes. If a new file can have all of them, the
-    /// replacement is atomic; otherwise, and for a file with hard links, the file is overwritten in place.
+    /// Replaces the content and keeps mode and owner. The replacement is atomic, unless a new file would lose something of the
+    /// old one, such as its hard links: then it is overwritten in place, and its backup is in the store.
     ///
     /// # Errors
     /// It changed since it was read, or cannot be written; then it is unchanged.

@@ -7,14 +7,6 @@ use crate::hook_program::{is_bare, is_named};
 use teamkeep_model::payload::EventKind;
 use teamkeep_system::command::{is_hook_program, quoted};
 
-/// Commands that take another command as their arguments.
-const WRAPPERS: [&str; 13] =
-    ["!", "{", "command", "do", "else", "env", "exec", "if", "nice", "nohup", "sudo", "then", "timeout"];
-/// Shells that take a command line as an argument.
-const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
-/// Maximum depth of nested command lines.
-const DEPTH: usize = 2;
-
 /// An event, and a matcher group with only one command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
@@ -75,7 +67,7 @@ pub fn is_ours(hook: &Value) -> bool {
     let Some(command) = command(hook) else { return false };
     match hook.get("args") {
         None => {
-            let words = split(command, |_| false).concat();
+            let words = split(command);
             let spelled: Vec<String> = words.iter().map(|word| quoted(word)).collect();
             spelled.join(" ") == command && is_plain(&with_subcommand(words))
         }
@@ -86,13 +78,27 @@ pub fn is_ours(hook: &Value) -> bool {
     }
 }
 
-/// The words of a hook's call, also within a longer command: the program, `hook`, and the event.
+/// The words of a hook's call, also within a longer command: the program, `hook`, and the event. A command that only mentions
+/// such a call counts, too: no shell is imitated here, and nothing edits these hooks.
 pub fn of(hook: &Value) -> Option<Vec<String>> {
     let command = command(hook)?;
-    match hook.get("args").and_then(Value::as_array) {
-        Some(args) if !args.is_empty() => called(with_args(command, args), 0),
-        _ => in_line(command, 0),
+    let args = hook.get("args").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let words = with_args(command, args);
+    if let Some(call) = call_at_start(&words).or_else(|| call_at_start(&split(command))) {
+        return Some(call);
     }
+    let line = words.join(" ");
+    let words = line.split(|c: char| c.is_whitespace() || ";&|()<>`'\"".contains(c));
+    let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_owned).collect();
+    (0..words.len()).find_map(|start| call_at_start(words.get(start..)?))
+}
+
+/// The call with which these words begin.
+fn call_at_start(words: &[String]) -> Option<Vec<String>> {
+    let (program, args) = words.split_first()?;
+    let is_call =
+        is_hook_program(program) || (is_named(program) && args.first().is_some_and(|arg| arg == "hook"));
+    is_call.then(|| with_subcommand(words.to_vec()))
 }
 
 fn command(hook: &Value) -> Option<&str> {
@@ -125,50 +131,12 @@ fn is_plain(words: &[String]) -> bool {
     is_event && is_named(program) && (is_bare(program) || program.starts_with('/'))
 }
 
-/// The first call of teamkeep in a shell command line.
-fn in_line(line: &str, depth: usize) -> Option<Vec<String>> {
-    let commands = split(line, |c| ";&|()<>`\n".contains(c));
-    commands.into_iter().find_map(|words| called(words, depth))
-}
-
-/// The call of teamkeep in these words, without what precedes it.
-fn called(words: Vec<String>, depth: usize) -> Option<Vec<String>> {
-    let mut rest = words.as_slice();
-    let mut wrapped = false;
-    while let Some((first, more)) = rest.split_first() {
-        let is_option = wrapped && first.starts_with(|c: char| c == '-' || c.is_ascii_digit());
-        if WRAPPERS.contains(&first.as_str()) {
-            wrapped = true;
-        } else if !is_option && !is_assignment(first) {
-            break;
-        }
-        rest = more;
-    }
-    let (program, args) = rest.split_first()?;
-    if is_hook_program(program) || (is_named(program) && args.first().is_some_and(|arg| arg == "hook")) {
-        return Some(with_subcommand(rest.to_vec()));
-    }
-    let is_shell = program.rsplit('/').next().is_some_and(|name| SHELLS.contains(&name));
-    (is_shell && depth < DEPTH).then(|| args.iter().find_map(|arg| in_line(arg, depth + 1))).flatten()
-}
-
-/// `NAME=value` before a command.
-fn is_assignment(word: &str) -> bool {
-    let Some((name, _)) = word.split_once('=') else { return false };
-    !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// The commands of a shell command line between characters that end one, each as words with quotes and backslashes
-/// resolved.
-fn split(line: &str, ends: impl Fn(char) -> bool) -> Vec<Vec<String>> {
-    let (mut all, mut words, mut word) = (Vec::new(), Vec::new(), None::<String>);
+/// The words of a shell command line with quotes and backslashes resolved.
+fn split(line: &str) -> Vec<String> {
+    let (mut words, mut word) = (Vec::new(), None::<String>);
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
         match c {
-            c if ends(c) => {
-                words.extend(word.take());
-                all.push(std::mem::take(&mut words));
-            }
             ' ' | '\t' | '\n' => words.extend(word.take()),
             '\'' => word.get_or_insert_default().extend(chars.by_ref().take_while(|c| *c != '\'')),
             '"' => {
@@ -182,8 +150,7 @@ fn split(line: &str, ends: impl Fn(char) -> bool) -> Vec<Vec<String>> {
         }
     }
     words.extend(word);
-    all.push(words);
-    all
+    words
 }
 
 #[cfg(test)]
@@ -265,8 +232,6 @@ mod tests {
             json!({"command": "/bin/teamkeeper hook stop"}),
             json!({"command": "/bin/teamkeep-hooks stop"}),
             json!({"command": "/bin/teamkeep stop"}),
-            json!({"command": "echo teamkeep hook stop"}),
-            json!({"command": "A=b/teamkeep hook stop"}),
             json!({"command": "/bin/teamkeep", "args": ["report"]}),
             json!({"command": "/bin/other", "args": ["hook", "stop"]}),
             json!({"type": "http", "url": "http://x", "command": "teamkeep hook stop"}),
@@ -284,7 +249,7 @@ mod tests {
         for path in ["/a b/teamkeep", "/it's/teamkeep", "/$HOME/teamkeep", "/\"x\\/teamkeep", "/ü/teamkeep"]
         {
             let line = format!("{} hook", quoted(path));
-            assert_eq!(split(&line, |_| false), [[path, "hook"]]);
+            assert_eq!(split(&line), [path, "hook"]);
             let out = std::process::Command::new("sh")
                 .args(["-c", &format!("printf %s {}", quoted(path))])
                 .output()
