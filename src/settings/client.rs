@@ -14,8 +14,6 @@ use teamkeep_system::process::{Outcome, Progress, Run};
 
 /// The name of Claude Code's program.
 const NAME: &str = "claude";
-/// How long the process may take to end after it printed its version.
-const KILL_GRACE: Duration = Duration::from_millis(500);
 /// Time limit for the version. A version that runs in node took five seconds on a busy machine, and without an answer
 /// the hooks of later events are omitted.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -64,29 +62,22 @@ pub fn probe(env: &Env, paths: &Paths, mut notify: impl FnMut(&str)) -> VersionP
     VersionProbe { at: None, answer: ClientVersion::Unknown("`claude` not found in PATH".to_owned()) }
 }
 
-/// The version that a command prints, or the problem. Its output counts even if it then hangs. `notify` is called if it
+/// The version that a command prints, or the problem. Its output counts even if it does not end. `notify` is called if it
 /// takes long.
 fn version_of(
     command: Command,
     limit: Duration,
     mut notify: impl FnMut(),
 ) -> io::Result<Result<Version, &'static str>> {
-    let (mut output, mut complete_at, mut is_notified) = (Vec::new(), None, false);
+    let (mut output, mut is_notified) = (Vec::new(), false);
     let outcome = Run::new(command, limit).supervise(|progress| {
         match progress {
             Progress::Output(bytes) => output.extend_from_slice(bytes),
-            Progress::Running(time) => {
-                if complete_at.is_none() && first_line(&output).is_some() {
-                    complete_at = Some(time);
-                }
-                if complete_at.is_none() && time >= QUIET_PERIOD && !is_notified {
-                    is_notified = true;
-                    notify();
-                }
-                if complete_at.is_some_and(|since| time >= since + KILL_GRACE) {
-                    return ControlFlow::Break(());
-                }
+            Progress::Running(time) if time >= QUIET_PERIOD && !is_notified => {
+                is_notified = true;
+                notify();
             }
+            Progress::Running(_) => {}
         }
         if output.len() > MAX_OUTPUT_BYTES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
@@ -95,12 +86,6 @@ fn version_of(
         Outcome::TimedOut => "did not respond",
         Outcome::Ended(_) | Outcome::Stopped => "printed no version",
     }))
-}
-
-/// The version in the first line, once the line is complete.
-fn first_line(output: &[u8]) -> Option<Version> {
-    let end = output.iter().position(|byte| *byte == b'\n')?;
-    Version::find(&String::from_utf8_lossy(&output[..end]))
 }
 
 #[cfg(test)]

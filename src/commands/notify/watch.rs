@@ -7,9 +7,8 @@ use super::look;
 use crate::commands::catalog::{archive, lenient_catalog, redactor};
 use crate::context::Context;
 use crate::notify::{Batch, Destination, Notification, Outbox};
-use teamkeep_config::Incidents;
-use teamkeep_history::report::Incident;
-use teamkeep_history::timeline::{Fingerprint, is_client_gone};
+use crate::report::Incident;
+use crate::timeline::{Fingerprint, is_client_gone};
 use teamkeep_model::event::SafeName;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::Result;
@@ -24,8 +23,8 @@ const PROCESS_INTERVAL: Duration = Duration::from_secs(10);
 const RESTS: u32 = 200;
 /// ...but not longer than this.
 const MAX_REST: Duration = Duration::from_secs(300);
-/// The maximum interval of looks at an unchanged run while a threshold may pass.
-const MAX_INTERVAL: Duration = Duration::from_secs(30);
+/// The interval of looks at an unchanged run, in which a threshold may pass.
+const LOOK_INTERVAL: Duration = Duration::from_secs(30);
 /// How long after the end of a run the last look is, because transcripts and events of the end may still arrive.
 const LINGER_TIME: Duration = Duration::from_secs(3);
 /// How long an unchanged run is watched whose end cannot be seen. The next hook call starts another process.
@@ -73,9 +72,8 @@ fn watch(mut context: Context, run: &str) -> Result<()> {
         context = valid.unwrap_or(context);
         let Some(record) = archive.run(run).filter(|_| context.config.notify.is_configured()) else { break };
         end.update(&record, || is_client_gone(&archive, &record));
-        let limits = &context.config.incidents;
         let fingerprint = || catalog.fingerprint(&record);
-        let due = look.as_ref().is_none_or(|look| look.is_due(limits, &end, fingerprint));
+        let due = look.as_ref().is_none_or(|look| look.is_due(&end, fingerprint));
         if may_send && due {
             look = Some(Look::take(record.clone(), fingerprint(), look.take(), &end)?);
         }
@@ -83,7 +81,7 @@ fn watch(mut context: Context, run: &str) -> Result<()> {
             if may_send {
                 send(&context, &mut outbox, look)?;
             }
-            let is_silent = look.changed.elapsed() > MAX_SILENCE.max(longest(limits) * 2);
+            let is_silent = look.changed.elapsed() > MAX_SILENCE;
             let is_done = !may_send || (outbox.next_retry().is_none() && (look.is_last || is_silent));
             if is_done && (end.is_final() || is_silent) {
                 break;
@@ -112,16 +110,6 @@ fn send(context: &Context, outbox: &mut Outbox, look: &Look) -> Result<()> {
         diagnostics::note(&context.paths.diagnostics(), &context.clock, &problems.join("; "));
     }
     Ok(())
-}
-
-/// The longest threshold of incidents.
-fn longest(limits: &Incidents) -> Duration {
-    limits.silent.max(limits.unread).max(limits.waiting)
-}
-
-/// How often to look at an unchanged run: a threshold is noticed when at most a quarter more of it has passed.
-fn interval(limits: &Incidents) -> Duration {
-    (limits.silent.min(limits.unread).min(limits.waiting) / 4).clamp(POLL_INTERVAL, MAX_INTERVAL)
 }
 
 /// The end of the run, as far as it can be seen.
@@ -175,7 +163,7 @@ impl Look {
     }
 
     /// Whether the incidents may be others now.
-    fn is_due(&self, limits: &Incidents, end: &End, fingerprint: impl FnOnce() -> Fingerprint) -> bool {
+    fn is_due(&self, end: &End, fingerprint: impl FnOnce() -> Fingerprint) -> bool {
         if end.is_final() {
             return !self.is_last;
         }
@@ -183,9 +171,6 @@ impl Look {
         if rested < (self.cost * RESTS).min(MAX_REST) {
             return false;
         }
-        // Without a change, no threshold passes any more after the longest one. A teammate in a pane can still crash.
-        let may_pass = self.changed.elapsed() < longest(limits) + MAX_REST;
-        let interval = if may_pass { interval(limits) } else { MAX_REST };
-        rested >= interval || fingerprint() != self.fingerprint
+        rested >= LOOK_INTERVAL || fingerprint() != self.fingerprint
     }
 }
