@@ -5,7 +5,8 @@
 use std::fs::Metadata;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW};
 
 use teamkeep_system::fs::{self, Draft, read_regular};
 
@@ -114,8 +115,10 @@ impl Directory {
     /// Sets the time of a subdirectory to now.
     pub fn touch_mtime(&self, name: &str) -> io::Result<()> {
         let path = self.path.join(name);
-        let touched = std::fs::File::open(&path).and_then(|dir| dir.set_modified(SystemTime::now()));
-        touched.map_err(|error| fs::with_path(error, "set the time of", &path))
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let times = Timestamps { last_access: now, last_modification: now };
+        rustix::fs::utimensat(CWD, &path, &times, AtFlags::SYMLINK_NOFOLLOW)
+            .map_err(|error| fs::with_path(error.into(), "set the time of", &path))
     }
 }
 
