@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::directory::Directory;
-use crate::timeline::RunData;
+use teamkeep_history::timeline::RunData;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::json;
 use teamkeep_model::team::{Flaw, TeamPath};
