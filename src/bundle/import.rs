@@ -8,7 +8,7 @@ use flate2::bufread::GzDecoder;
 use tar::{Archive as Tar, EntryType};
 
 use super::{EVENTS, OBJECTS, RUN, SNAPSHOTS, TRANSCRIPTS};
-use crate::verify::{Kind, Scope, Verifier};
+use crate::verify::{DamageKind, Scope, Verifier};
 use teamkeep_config::Config;
 use teamkeep_history::{Range, Reader};
 use teamkeep_model::event::SafeName;
@@ -73,7 +73,7 @@ pub fn import(from: impl Read, target: &ImportTarget<'_>, max_size: Option<u64>)
         return Err(Error::new(format!("{} contents or lines are missing or damaged", findings.count)));
     }
     let findings = findings.first;
-    if let Some(found) = findings.iter().find(|found| found.kind != Kind::MissingContent) {
+    if let Some(found) = findings.iter().find(|found| found.kind != DamageKind::MissingContent) {
         let name = found.path.file_name().unwrap_or_default().to_string_lossy();
         let line = found.line.map(|line| format!(":{line}")).unwrap_or_default();
         return Err(Error::caused(format!("{name}{line} is invalid"), found.what.clone()));

@@ -12,7 +12,7 @@ use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
 use crate::settings::install_records::{AddedVariables, InstallRecords};
 use crate::settings::plan::{self, count};
-use crate::settings::skill::{Change, Skill};
+use crate::settings::skill::{Skill, SkillChange};
 use crate::settings::version::Version;
 use crate::settings::{hook_command, variables};
 use teamkeep_system::error::{Error, Result};
@@ -237,22 +237,22 @@ fn add_skill(
     let path = skill.path.display();
     let change = skill.change(record.as_ref().and_then(|record| record.skill.as_deref()));
     let line = match change {
-        Change::Foreign => {
+        SkillChange::Foreign => {
             format!("warning: {path} is left unchanged: teamkeep did not write it, or it was edited")
         }
-        Change::Written if args.target.dry_run => format!("would write the skill {path}"),
-        Change::Written => {
+        SkillChange::Written if args.target.dry_run => format!("would write the skill {path}"),
+        SkillChange::Written => {
             skill.write()?;
             format!("wrote the skill {path}")
         }
-        Change::None | Change::Removed => format!("nothing to do: the skill {path} is installed"),
+        SkillChange::None | SkillChange::Removed => format!("nothing to do: the skill {path} is installed"),
     };
     context.ui.eprint_line(&line);
-    if change == Change::Foreign {
+    if change == SkillChange::Foreign {
         let again = args.target.command(context, "install", file);
         context.ui.eprint_line(&format!("hint: to replace it, remove the file and run: {again} --skills"));
     }
-    if let Some(mut record) = record.filter(|_| !args.target.dry_run && change != Change::Foreign) {
+    if let Some(mut record) = record.filter(|_| !args.target.dry_run && change != SkillChange::Foreign) {
         record.skill = Some(Skill::hash());
         records.write(&file.real, &record)?;
     }

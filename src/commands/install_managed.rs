@@ -15,7 +15,7 @@ use crate::settings::client::ClientVersion;
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
 use crate::settings::install_records::AddedVariables;
-use crate::settings::layer::{Kind, SettingsLayer};
+use crate::settings::layer::{SettingsLayer, SettingsScope};
 use crate::settings::managed_files::{ONLY_MANAGED, drop_in_file, files};
 use crate::settings::needs::Needs;
 use crate::settings::plan::{self, count};
@@ -197,7 +197,7 @@ fn warn_of_program(context: &Context, program: &HookProgram) {
 /// Warns of managed settings that Claude Code cannot read.
 fn warn_of_files(context: &Context) {
     for path in files() {
-        let layer = SettingsLayer::read(Kind::Managed, &path);
+        let layer = SettingsLayer::read(SettingsScope::Managed, &path);
         if layer.is_lost() {
             let path = path.display();
             context.ui.warn(format!("Claude Code cannot read {path}; newer versions do not start with it"));

@@ -9,7 +9,7 @@ use crate::hook_program::{HookProgram, shell_invocation};
 use crate::settings::client::ClientVersion;
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::{Scope, SettingsFile};
-use crate::settings::hook_command::{Entry, calls};
+use crate::settings::hook_command::{HookEntry, calls};
 use crate::settings::install_records::{AddedVariables, InstallRecords, Record};
 use crate::settings::installed::{differing, install_command};
 use crate::settings::layer::{absolute, layers, managed_with_hooks, running};
@@ -91,7 +91,7 @@ pub fn print_diff(context: &Context, file: &SettingsFile, after: &[u8]) -> Resul
 
 /// Lists the custom hooks that call teamkeep, which are left unchanged. Returns whether there are any.
 pub fn list_custom_hooks(context: &Context, content: &[u8]) -> bool {
-    let custom: Vec<Entry> =
+    let custom: Vec<HookEntry> =
         calls(&lenient_data(content)).into_iter().filter(|entry| !entry.is_written()).collect();
     for entry in custom.iter().take(MAX_LISTED) {
         let line = entry.hook().get("command").and_then(|line| line.as_str()).unwrap_or_default();
@@ -119,7 +119,7 @@ pub fn edit_error(file: &SettingsFile, cause: String) -> Error {
 
 /// The hooks that the policy needs in any session of this user. If not all rules can be read, the installed hooks are
 /// kept.
-pub fn needed_hooks(context: &Context, installed: &[Entry]) -> Needs {
+pub fn needed_hooks(context: &Context, installed: &[HookEntry]) -> Needs {
     let (mut needs, is_partial) = Needs::of_user(&context.policy_files());
     if is_partial || misnamed_file(&context.env).is_some() {
         needs.add_entries(installed);
@@ -131,7 +131,7 @@ pub fn needed_hooks(context: &Context, installed: &[Entry]) -> Needs {
 }
 
 /// Prints which hooks the policy needs in addition to those of every install.
-pub fn print_hooks_of_policy(context: &Context, needs: &Needs, wanted: &[Entry]) {
+pub fn print_hooks_of_policy(context: &Context, needs: &Needs, wanted: &[HookEntry]) {
     let builtin = Needs::builtin();
     for need in needs.hooks() {
         let (event, known) = (need.event, builtin.tools(need.event));

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 use super::output::{self, JsonOption};
 use super::{catalog, dry_run, number};
 use crate::context::Context;
-use crate::prune::{Bounds, Candidate, Obstacle, Plan, Pruned, Reason, apply, candidates, obstacle, plan};
+use crate::prune::{
+    Bounds, Candidate, Obstacle, PrunePlan, Pruned, Reason, apply, candidates, obstacle, plan,
+};
 use crate::view::{self, Document, count};
 use teamkeep_config as config;
 use teamkeep_model::time;
@@ -115,7 +117,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn document(plan: &Plan, unreadable: &[String], args: &Args) -> Document {
+fn document(plan: &PrunePlan, unreadable: &[String], args: &Args) -> Document {
     let mut document = Document::default();
     let mut add = |line: String| document.paragraph(line);
     let name = |run: &RunRecord| format!("{} {}", run.run, run.team.as_deref().unwrap_or("(no team)"));
@@ -162,7 +164,7 @@ fn document(plan: &Plan, unreadable: &[String], args: &Args) -> Document {
 }
 
 /// Counts the runs to delete that a destination still lacks.
-fn unshipped_runs(context: &Context, plan: &Plan) -> Result<Option<String>> {
+fn unshipped_runs(context: &Context, plan: &PrunePlan) -> Result<Option<String>> {
     let ship = &context.config.ship;
     if !ship.is_configured() {
         return Ok(None);
@@ -180,7 +182,7 @@ fn unshipped_runs(context: &Context, plan: &Plan) -> Result<Option<String>> {
     Ok((runs > 0).then(|| format!("{} not shipped; see: teamkeep ship status", count(runs, "run"))))
 }
 
-fn object(plan: &Plan, unreadable: &[String], pruned: Option<&Pruned>) -> Value {
+fn object(plan: &PrunePlan, unreadable: &[String], pruned: Option<&Pruned>) -> Value {
     let run = |run: &RunRecord, why: Value| json!({"run": run.run, "team": run.team, "why": why});
     let runs = plan.runs.iter().map(|(candidate, reason)| {
         let why = match reason {

@@ -9,7 +9,7 @@ use super::output::JsonOption;
 use crate::context::Context;
 use crate::hook_program::shell_invocation;
 use crate::restore::{
-    ExistingFiles, FilePlan, List, Options, Plan, Source, TaskRestore, UndoLog, WorktreePlan,
+    ExistingFiles, FilePlan, List, Options, Plan, RestoreSource, TaskRestore, UndoLog, WorktreePlan,
 };
 use crate::view;
 use teamkeep_history::timeline::{DetailLevel, RunData, project};
@@ -207,7 +207,7 @@ impl Restore<'_> {
         let restore = TaskRestore {
             archive,
             run: &run.run,
-            source: Source::of(archive, run, at),
+            source: RestoreSource::of(archive, run, at),
             at,
             options: Options { all: args.all, keep_owners: args.keep_owners, force: args.force, own },
             client,

@@ -6,7 +6,7 @@ use crate::settings::document::lenient_data;
 use crate::settings::file::SettingsFile;
 use crate::settings::install_records::{AddedVariables, InstallRecords, Record};
 use crate::settings::plan::count;
-use crate::settings::skill::{Change, Skill};
+use crate::settings::skill::{Skill, SkillChange};
 use crate::settings::{hook_command, managed, variables};
 use teamkeep_system::error::Result;
 use teamkeep_system::fs::Lock;
@@ -97,9 +97,9 @@ fn remove_skill(
     let line = match target.dry_run {
         true => format!("would remove the skill {path}"),
         false => match skill.remove(Some(installed))? {
-            Change::Removed => format!("removed the skill {path}"),
-            Change::Foreign => format!("note: the skill {path} is left unchanged: it was edited"),
-            Change::None | Change::Written => return Ok(()),
+            SkillChange::Removed => format!("removed the skill {path}"),
+            SkillChange::Foreign => format!("note: the skill {path} is left unchanged: it was edited"),
+            SkillChange::None | SkillChange::Written => return Ok(()),
         },
     };
     context.ui.eprint_line(&line);

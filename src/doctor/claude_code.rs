@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Code, Diagnosis, Facts, Health, bad, ok, unknown, warn};
 use crate::settings::client::ClientVersion;
 use crate::settings::document::check_strict;
-use crate::settings::layer::{Kind, SettingsLayer, State, managed_with_hooks, managed_with_switch};
+use crate::settings::layer::{SettingsLayer, SettingsScope, State, managed_with_hooks, managed_with_switch};
 use crate::settings::managed_files::{DISABLED, ONLY_MANAGED};
 use crate::settings::plan::{count, named};
 use crate::settings::variables::{TASKS, TEAMS, is_on, value};
@@ -47,7 +47,7 @@ fn set(facts: &Facts<'_>, name: &str) -> String {
         return format!("set \"{name}\": \"1\" under \"env\" in {path}");
     }
     // An install would add hooks beside those of a plugin or project.
-    let is_elsewhere = |kind| matches!(kind, Kind::Project | Kind::Local);
+    let is_elsewhere = |kind| matches!(kind, SettingsScope::Project | SettingsScope::Local);
     match facts.plugins.is_empty() && !facts.ours().iter().any(|ours| is_elsewhere(ours.layer.kind)) {
         true => format!("{} install --enable-teams", facts.installer),
         false => format!("{} doctor --fix --yes", facts.call),
@@ -140,7 +140,7 @@ pub fn settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
             State::Invalid(content) => {
                 let error = check_strict(content).err()?;
                 let effect = match layer.kind {
-                    Kind::Managed => "; newer versions do not start, for any user",
+                    SettingsScope::Managed => "; newer versions do not start, for any user",
                     _ => "",
                 };
                 Some(bad(format!("{path}: {error}{effect}")).with_fix(error.edit(&layer.path)))
@@ -171,7 +171,7 @@ pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
         return bad(what).with_fix(format!("ask an administrator to remove `{DISABLED}` from {path}")).into();
     }
     let mut found: Vec<Diagnosis> = Vec::new();
-    let others = layers.iter().filter(|layer| layer.kind != Kind::Managed);
+    let others = layers.iter().filter(|layer| layer.kind != SettingsScope::Managed);
     for layer in others.clone().filter(|layer| layer.has(DISABLED)) {
         let path = layer.path.display();
         let fix = format!("remove `{DISABLED}` from {path}");
@@ -188,7 +188,8 @@ pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
             format!("only hooks of managed settings run: `{ONLY_MANAGED}` in {}", layer.path.display());
         let fix = || format!("ask an administrator to run: sudo {} install --scope managed", facts.installer);
         let own = others.clone().find(|layer| !layer.ours().is_empty());
-        let is_managed = |layer: &SettingsLayer| layer.kind == Kind::Managed && !layer.ours().is_empty();
+        let is_managed =
+            |layer: &SettingsLayer| layer.kind == SettingsScope::Managed && !layer.ours().is_empty();
         found.push(match (layers.iter().any(is_managed), own) {
             (false, _) => bad(format!("{what}; teamkeep's are not among them")).with_fix(fix()),
             (true, None) => ok(format!("{what}; teamkeep's are among them")),
@@ -292,23 +293,23 @@ mod tests {
     #[test]
     fn file_with_the_highest_precedence_sets_a_variable() {
         let env = |value: Value| json!({"env": {TEAMS: value, TASKS: "1"}});
-        let settings = [(Kind::Managed, env(json!("0"))), (Kind::User, env(json!("1")))];
+        let settings = [(SettingsScope::Managed, env(json!("0"))), (SettingsScope::User, env(json!("1")))];
         let finding = teams(&facts(Version(2, 1, 328), &settings));
         assert_eq!(finding.verdict, Verdict::Warn);
         assert_eq!(finding.what, format!("agent teams are off: {TEAMS} is \"0\" in /Managed.json"));
         for on in [json!("1"), json!(1), json!(true), json!("true")] {
-            let finding = teams(&facts(Version(2, 1, 328), &[(Kind::User, env(on))]));
+            let finding = teams(&facts(Version(2, 1, 328), &[(SettingsScope::User, env(on))]));
             assert_eq!(finding.verdict, Verdict::Ok);
         }
     }
 
     #[test]
     fn task_tools_are_off_from_2_1_233_on() {
-        let verdict = |version, settings: &[(Kind, Value)]| tasks(&facts(version, settings)).verdict;
-        let nothing = [(Kind::User, json!({}))];
+        let verdict = |version, settings: &[(SettingsScope, Value)]| tasks(&facts(version, settings)).verdict;
+        let nothing = [(SettingsScope::User, json!({}))];
         assert_eq!(verdict(Version(2, 1, 232), &nothing), Verdict::Ok);
         assert_eq!(verdict(Version(2, 1, 233), &nothing), Verdict::Warn);
-        let on = [(Kind::User, json!({"env": {TASKS: "1"}}))];
+        let on = [(SettingsScope::User, json!({"env": {TASKS: "1"}}))];
         assert_eq!(verdict(Version(2, 1, 233), &on), Verdict::Ok);
     }
 
@@ -316,7 +317,10 @@ mod tests {
     fn administrator_can_allow_only_managed_hooks() {
         let ours = json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
         let with = |managed: Value| {
-            let facts = facts(Version(2, 1, 328), &[(Kind::Managed, managed), (Kind::User, ours.clone())]);
+            let facts = facts(
+                Version(2, 1, 328),
+                &[(SettingsScope::Managed, managed), (SettingsScope::User, ours.clone())],
+            );
             hooks_enabled(&facts).remove(0)
         };
         let only = json!({"allowManagedHooksOnly": true});
@@ -340,12 +344,12 @@ mod tests {
         let mut disabled = ours.clone();
         disabled["disableAllHooks"] = json!(true);
         let by_user = |managed: Value| {
-            let layers = [(Kind::Managed, managed), (Kind::User, disabled.clone())];
+            let layers = [(SettingsScope::Managed, managed), (SettingsScope::User, disabled.clone())];
             hooks_enabled(&facts(Version(2, 1, 330), &layers)).remove(0).verdict
         };
         assert_eq!(by_user(ours.clone()), Verdict::Ok, "managed hooks still run");
         assert_eq!(by_user(json!({})), Verdict::Bad);
-        let user = facts(Version(2, 1, 328), &[(Kind::User, only)]);
+        let user = facts(Version(2, 1, 328), &[(SettingsScope::User, only)]);
         assert_eq!(hooks_enabled(&user)[0].verdict, Verdict::Ok, "only an administrator can say so");
     }
 
@@ -356,13 +360,13 @@ mod tests {
             json!({"hooks": {"TaskCreated": [{"hooks": [{"command": "teamkeep hook task-created"}]}]}});
         let found =
             |version, kind, value: &Value| events(&facts(version, &[(kind, value.clone())])).remove(0);
-        assert_eq!(found(Version(2, 1, 49), Kind::User, &theirs).verdict, Verdict::Bad);
-        assert_eq!(found(Version(2, 1, 50), Kind::User, &theirs).verdict, Verdict::Ok);
-        let ours = found(Version(2, 1, 83), Kind::User, &late);
+        assert_eq!(found(Version(2, 1, 49), SettingsScope::User, &theirs).verdict, Verdict::Bad);
+        assert_eq!(found(Version(2, 1, 50), SettingsScope::User, &theirs).verdict, Verdict::Ok);
+        let ours = found(Version(2, 1, 83), SettingsScope::User, &late);
         assert_eq!((ours.verdict, ours.fix.as_deref()), (Verdict::Bad, Some("teamkeep install")));
-        let local = found(Version(2, 1, 83), Kind::Local, &late);
+        let local = found(Version(2, 1, 83), SettingsScope::Local, &late);
         assert_eq!(local.fix.as_deref(), Some("teamkeep install --scope local"));
-        let managed = found(Version(2, 1, 83), Kind::Managed, &late);
+        let managed = found(Version(2, 1, 83), SettingsScope::Managed, &late);
         assert_eq!(managed.fix.as_deref(), Some("sudo teamkeep install --scope managed"));
     }
 
@@ -370,7 +374,8 @@ mod tests {
     fn event_that_no_client_has_is_reported_for_any_hook() {
         let with =
             |command: &str| json!({"hooks": {"Bogus": [{"hooks": [{"command": command}]}], "Stop": []}});
-        let found = |version, command| events(&facts(version, &[(Kind::User, with(command))])).remove(0);
+        let found =
+            |version, command| events(&facts(version, &[(SettingsScope::User, with(command))])).remove(0);
         let theirs = found(Version(2, 1, 328), "true");
         assert_eq!(theirs.verdict, Verdict::Warn);
         assert_eq!(

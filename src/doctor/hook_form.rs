@@ -170,7 +170,7 @@ mod tests {
     use super::super::tests::facts;
     use super::super::{Diagnosis, Verdict};
     use super::*;
-    use crate::settings::layer::Kind as Layer;
+    use crate::settings::layer::SettingsScope as Layer;
 
     fn found(version: Version, kind: Layer, entry: &Value) -> Diagnosis {
         check(&facts(version, &[(kind, json!({"hooks": {"PostToolUse": [entry]}}))])).remove(0)

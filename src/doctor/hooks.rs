@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Diagnosis, Facts, InstalledHook, bad, hook_form, ok, unknown, warn};
 use crate::settings::installed::{differing, install_command};
-use crate::settings::layer::{Kind, SettingsLayer, managed_with_switch, running};
+use crate::settings::layer::{SettingsLayer, SettingsScope, managed_with_switch, running};
 use crate::settings::managed_files::ONLY_MANAGED;
 use crate::settings::needs::Needs;
 use crate::settings::plan::count;
@@ -40,7 +40,7 @@ pub fn installed(facts: &Facts<'_>) -> Diagnosis {
         let path = ignored.path.display();
         return unknown(format!("hooks in {path} do not count: Claude Code ignores the file"));
     }
-    match facts.layers.iter().find(|layer| layer.kind == Kind::User && layer.is_lost()) {
+    match facts.layers.iter().find(|layer| layer.kind == SettingsScope::User && layer.is_lost()) {
         Some(lost) => {
             let path = lost.path.display();
             unknown(format!("hooks in {path} do not count: Claude Code cannot read the file"))

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::hook_program::{shell_invocation, typed_to_install};
 use crate::settings::client::{ClientVersion, VersionProbe};
-use crate::settings::hook_command::Entry;
+use crate::settings::hook_command::HookEntry;
 use crate::settings::layer::{SettingsLayer, layers, managed_with_hooks, plugins, running, with_most_hooks};
 use crate::settings::version::Version;
 use teamkeep_config::{Effective, Files, Problem};
@@ -187,7 +187,7 @@ pub fn run_checks(facts: &Facts<'_>) -> Health {
 #[derive(Debug, Clone)]
 struct InstalledHook<'a> {
     layer: &'a SettingsLayer,
-    entry: Entry,
+    entry: HookEntry,
 }
 
 /// The input of the checks.
@@ -263,14 +263,14 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::settings::layer::{Kind, State};
+    use crate::settings::layer::{SettingsScope, State};
 
     /// The facts for this version of Claude Code with these settings, highest precedence first.
-    pub fn facts(version: Version, settings: &[(Kind, Value)]) -> Facts<'static> {
+    pub fn facts(version: Version, settings: &[(SettingsScope, Value)]) -> Facts<'static> {
         let env: &'static Env = Box::leak(Box::default());
         let paths: &'static Paths = Box::leak(Box::new(Paths::find(env)));
-        let path = |kind: Kind| PathBuf::from(format!("/{kind:?}.json"));
-        let layer = |(kind, value): &(Kind, Value)| SettingsLayer {
+        let path = |kind: SettingsScope| PathBuf::from(format!("/{kind:?}.json"));
+        let layer = |(kind, value): &(SettingsScope, Value)| SettingsLayer {
             kind: *kind,
             path: path(*kind),
             state: State::Read(value.clone()),

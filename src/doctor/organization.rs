@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Diagnosis, Facts, bad, ok};
-use crate::settings::layer::{Kind, State};
+use crate::settings::layer::{SettingsScope, State};
 use crate::settings::plan::count;
 use crate::settings::protection::{EXECUTE, READ, obstacle, weakness};
 use teamkeep_config::{Code, ORGANIZATION_FILE};
@@ -12,7 +12,7 @@ use teamkeep_system::command::quoted;
 
 /// Checks who can change and who can read the managed settings, and the program that their hooks run.
 pub fn managed_settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let managed = facts.layers.iter().filter(|layer| layer.kind == Kind::Managed);
+    let managed = facts.layers.iter().filter(|layer| layer.kind == SettingsScope::Managed);
     let managed: Vec<_> = managed.filter(|layer| !matches!(layer.state, State::Missing)).collect();
     if managed.is_empty() {
         return ok("Claude Code has no managed settings on this machine").into();

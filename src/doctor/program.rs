@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::hook_program::{hook_args, is_bare, is_named, is_same, on_search_path, own_path};
-use crate::settings::layer::{Kind, MAX_BYTES};
+use crate::settings::layer::{MAX_BYTES, SettingsScope};
 use serde_json::{Value, json};
 use teamkeep_store::log::Logs;
 use teamkeep_system::command::{HOOK_NAME, NAME, command_line, find, is_executable, quoted};
@@ -31,7 +31,8 @@ struct NamedProgram {
 /// The program that the hooks run. If files name different ones, it is the one in the user's or managed settings: the other
 /// checks of the hooks report the difference.
 fn named(facts: &Facts<'_>) -> Option<NamedProgram> {
-    let by_owner = |ours: &InstalledHook<'_>| matches!(ours.layer.kind, Kind::User | Kind::Managed);
+    let by_owner =
+        |ours: &InstalledHook<'_>| matches!(ours.layer.kind, SettingsScope::User | SettingsScope::Managed);
     let all = facts.ours();
     // Of equal ones, the first.
     let first = all.iter().rev().max_by_key(|ours| (by_owner(ours), ours.entry.is_written()));

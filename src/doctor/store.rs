@@ -5,8 +5,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::settings::hook_command::Entry;
-use crate::settings::layer::{Kind, managed_with_hooks};
+use crate::settings::hook_command::HookEntry;
+use crate::settings::layer::{SettingsScope, managed_with_hooks};
 use rustix::fs::{OFlags, statvfs};
 use rustix::process::geteuid;
 use teamkeep_store::access::{Obstacle, obstacle};
@@ -165,9 +165,9 @@ pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
     let mut steps = Vec::new();
     // With hooks in managed settings, an install for the user would add others.
     let is_managed = managed_with_hooks(&facts.layers).is_some();
-    let mut users = facts.layers.iter().filter(|layer| layer.kind == Kind::User && !is_managed);
+    let mut users = facts.layers.iter().filter(|layer| layer.kind == SettingsScope::User && !is_managed);
     if let Some(user) = users.find(|layer| !layer.is_lost()) {
-        let is_installed = user.ours().iter().any(Entry::is_written);
+        let is_installed = user.ours().iter().any(HookEntry::is_written);
         // If an event runs a command of the user's beside teamkeep's hook, the user must decide.
         let is_custom = || facts.ours().iter().any(|ours| !ours.entry.is_written());
         let is_fixable = |code: &Code| health.has_issue(*code) && !(*code == Code::HooksTwice && is_custom());
@@ -176,7 +176,7 @@ pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
             steps.push(FixStep::Install);
         }
     }
-    let user = facts.layers.iter().find(|layer| layer.kind == Kind::User && !layer.is_lost());
+    let user = facts.layers.iter().find(|layer| layer.kind == SettingsScope::User && !layer.is_lost());
     if let Some(user) = user.filter(|_| claude_code::can_enable(facts, health)) {
         steps.push(FixStep::EnableTeams(user.path.clone()));
     }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     /// Whether an install is planned for a problem of this check.
-    fn installs(settings: &[(Kind, Value)], code: Code) -> bool {
+    fn installs(settings: &[(SettingsScope, Value)], code: Code) -> bool {
         let mut facts = facts(Version(2, 1, 328), settings);
         let paths = teamkeep_system::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
         facts.paths = &paths;
@@ -231,13 +231,13 @@ mod tests {
     #[test]
     fn install_is_planned_only_for_hooks_in_the_user_file() {
         let ours = || json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
-        let user = [(Kind::User, ours())];
+        let user = [(SettingsScope::User, ours())];
         assert!(installs(&user, Code::HookCommand) && installs(&user, Code::HooksComplete));
         assert!(!installs(&user, Code::HooksEnabled), "a switch is the user's own");
         assert!(!installs(&user, Code::PolicyFiles));
-        let project = [(Kind::Project, ours()), (Kind::User, json!({}))];
+        let project = [(SettingsScope::Project, ours()), (SettingsScope::User, json!({}))];
         assert!(!installs(&project, Code::HookCommand), "a project's file is everybody's");
-        assert!(installs(&[(Kind::User, json!({}))], Code::HooksInstalled));
+        assert!(installs(&[(SettingsScope::User, json!({}))], Code::HooksInstalled));
         assert!(!installs(&[], Code::HooksInstalled), "there is no settings file");
     }
 }

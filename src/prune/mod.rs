@@ -11,7 +11,7 @@ use teamkeep_store::log::Segment;
 use teamkeep_store::retention;
 use teamkeep_system::error::Result;
 
-pub use plan::{Bounds, Candidate, Obstacle, Plan, Reason, candidates, obstacle, plan};
+pub use plan::{Bounds, Candidate, Obstacle, PrunePlan, Reason, candidates, obstacle, plan};
 
 /// Minimum age of an empty directory of a run: its first hook call may be about to write to it.
 const MIN_AGE: Duration = Duration::from_secs(3_600);
@@ -28,7 +28,7 @@ pub struct Pruned {
 }
 
 /// Applies a plan, in an order that can be interrupted anywhere. Waits so long for the lock of a log.
-pub fn apply(plan: &Plan, right: &ExclusiveArchive, patience: Duration) -> Result<Pruned> {
+pub fn apply(plan: &PrunePlan, right: &ExclusiveArchive, patience: Duration) -> Result<Pruned> {
     let mut pruned = Pruned::default();
     // Files that an interrupted call had moved aside.
     right.purge()?;

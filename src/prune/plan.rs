@@ -62,7 +62,7 @@ pub enum Obstacle {
 
 /// The data to delete.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct PrunePlan {
     /// The runs, oldest first.
     pub runs: Vec<(Candidate, Reason)>,
     /// The runs that stay despite the limits.
@@ -119,8 +119,8 @@ pub fn plan(
     bounds: &Bounds,
     now: Timestamp,
     mut obstacle: impl FnMut(&RunRecord) -> Result<Option<Obstacle>>,
-) -> Result<Plan> {
-    let mut plan = Plan { left: runs.iter().map(|run| run.bytes).sum(), ..Plan::default() };
+) -> Result<PrunePlan> {
+    let mut plan = PrunePlan { left: runs.iter().map(|run| run.bytes).sum(), ..PrunePlan::default() };
     let max_age = bounds.older_than.and_then(|most| TimeDelta::from_std(most).ok());
     let older = runs.len().saturating_sub(bounds.keep.unwrap_or(usize::MAX));
     for (index, candidate) in runs.into_iter().enumerate() {
@@ -142,7 +142,7 @@ pub fn plan(
     Ok(plan)
 }
 
-impl Plan {
+impl PrunePlan {
     /// Plans which lines of sessions to delete that no run needs after these are deleted.
     pub fn add_sessions(
         &mut self,

@@ -17,7 +17,7 @@ mod worktrees;
 
 pub use files::{ExistingFiles, FilePlan};
 pub use plan::{Options, Plan, TaskWrite, plan};
-pub use source::Source;
+pub use source::RestoreSource;
 pub use task_list::{List, TaskList, holder};
 pub use task_restore::TaskRestore;
 pub use undo::{UndoLog, Undone};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::source::{RestorableTask, Source};
+use super::source::{RestorableTask, RestoreSource};
 use super::task_list::{MAX_TASK_ID, TaskList};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::team::Task;
@@ -85,7 +85,7 @@ pub struct LeftOut {
 
 /// Makes a plan. `earlier` has the number of each task that an earlier restore wrote to this list and that still exists.
 pub fn plan(
-    source: &Source,
+    source: &RestoreSource,
     list_now: &TaskList,
     earlier: &BTreeMap<String, String>,
     options: Options,
@@ -169,7 +169,7 @@ fn allocate_ids(list_now: &TaskList, options: Options, selected: &[&RestorableTa
 
 /// The numbers that tasks have in the list.
 struct Links<'a> {
-    source: &'a Source,
+    source: &'a RestoreSource,
     options: Options,
     /// The key of a recorded task → its number in the list.
     ids: BTreeMap<&'a str, String>,

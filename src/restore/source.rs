@@ -38,16 +38,17 @@ impl RestorableTask {
 }
 
 #[derive(Debug, Default)]
-pub struct Source {
+pub struct RestoreSource {
     pub tasks: BTreeMap<String, RestorableTask>,
     /// The paths of task files without a complete state.
     pub unreadable: BTreeSet<String>,
 }
 
-impl Source {
+impl RestoreSource {
     /// Finds them. Without a moment each has its last state.
-    pub fn of(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> Source {
-        let mut source = Source { unreadable: unreadable(archive, data, at), ..Source::default() };
+    pub fn of(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> RestoreSource {
+        let mut source =
+            RestoreSource { unreadable: unreadable(archive, data, at), ..RestoreSource::default() };
         for (then, key, task) in &data.history.tasks {
             match task {
                 _ if at.is_some_and(|at| *then > at) => {}

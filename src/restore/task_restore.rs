@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::client_lock::ClientLock;
 use super::directory::{Directory, hash};
 use super::plan::{Options, Plan, plan};
-use super::source::Source;
+use super::source::RestoreSource;
 use super::task_list::{
     List, MARK, MAX_BYTES, TaskList, holder, number, open, recorded_user, task_file_name,
 };
@@ -21,7 +21,7 @@ pub struct TaskRestore<'a> {
     pub run: &'a RunRecord,
     /// The moment of the state; `None` for the last state of each task.
     pub at: Option<Timestamp>,
-    pub source: Source,
+    pub source: RestoreSource,
     pub options: Options,
     /// Claude Code's directory: absolute, because an undo may run in any directory.
     pub client: PathBuf,

@@ -14,10 +14,10 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::settings::document::Document;
-use crate::settings::hook_command::{self, Entry};
+use crate::settings::hook_command::{self, HookEntry};
 
 /// The text with these entries at the end.
-pub fn insert(document: &Document, entries: &[Entry]) -> String {
+pub fn insert(document: &Document, entries: &[HookEntry]) -> String {
     let layout = Layout::of(document);
     let mut events: Map<String, Value> = Map::new();
     for entry in entries {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::fs::{Access, OFlags};
 
 use super::file_metadata::copy_metadata;
-use crate::settings::layer::{Kind, content, resolve_links};
+use crate::settings::layer::{SettingsScope, content, resolve_links};
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
@@ -36,12 +36,12 @@ pub enum Scope {
 }
 
 impl Scope {
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> SettingsScope {
         match self {
-            Scope::User => Kind::User,
-            Scope::Project => Kind::Project,
-            Scope::Local => Kind::Local,
-            Scope::Managed => Kind::Managed,
+            Scope::User => SettingsScope::User,
+            Scope::Project => SettingsScope::Project,
+            Scope::Local => SettingsScope::Local,
+            Scope::Managed => SettingsScope::Managed,
         }
     }
 }

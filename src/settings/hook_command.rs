@@ -9,12 +9,12 @@ use teamkeep_system::command::{is_hook_program, quoted};
 
 /// An event, and a matcher group with only one command.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entry {
+pub struct HookEntry {
     pub event: String,
     pub group: Value,
 }
 
-impl Entry {
+impl HookEntry {
     /// The command.
     pub fn hook(&self) -> &Value {
         self.group.pointer("/hooks/0").unwrap_or(&Value::Null)
@@ -37,16 +37,16 @@ impl Entry {
 }
 
 /// The hooks in settings that `install` wrote.
-pub fn ours(settings: &Value) -> Vec<Entry> {
+pub fn ours(settings: &Value) -> Vec<HookEntry> {
     select(settings, is_ours)
 }
 
 /// Every command in settings that calls teamkeep, whoever wrote it.
-pub fn calls(settings: &Value) -> Vec<Entry> {
+pub fn calls(settings: &Value) -> Vec<HookEntry> {
     select(settings, |hook| of(hook).is_some())
 }
 
-fn select(settings: &Value, is_selected: impl Fn(&Value) -> bool) -> Vec<Entry> {
+fn select(settings: &Value, is_selected: impl Fn(&Value) -> bool) -> Vec<HookEntry> {
     let mut found = Vec::new();
     for (event, groups) in settings.get("hooks").and_then(Value::as_object).into_iter().flatten() {
         for group in groups.as_array().into_iter().flatten() {
@@ -54,7 +54,7 @@ fn select(settings: &Value, is_selected: impl Fn(&Value) -> bool) -> Vec<Entry> 
             for hook in hooks.filter(|hook| is_selected(hook)) {
                 let mut group = group.clone();
                 group["hooks"] = Value::Array(vec![hook.clone()]);
-                found.push(Entry { event: event.clone(), group });
+                found.push(HookEntry { event: event.clone(), group });
             }
         }
     }

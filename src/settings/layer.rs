@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::hook_program::is_same;
-use crate::settings::hook_command::{self, Entry};
+use crate::settings::hook_command::{self, HookEntry};
 use crate::settings::managed_files::{self as managed, ONLY_MANAGED};
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
@@ -20,7 +20,7 @@ pub const MAX_BYTES: u64 = 16 << 20;
 
 /// The kind of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingsScope {
     /// By an administrator: `managed-settings.json`, or a drop-in file.
     Managed,
     /// The user's in this project.
@@ -30,14 +30,14 @@ pub enum Kind {
     User,
 }
 
-impl Kind {
+impl SettingsScope {
     /// The option of `install` and `uninstall` that selects the file.
     pub fn option(self) -> &'static str {
         match self {
-            Kind::User => "",
-            Kind::Managed => " --scope managed",
-            Kind::Project => " --scope project",
-            Kind::Local => " --scope local",
+            SettingsScope::User => "",
+            SettingsScope::Managed => " --scope managed",
+            SettingsScope::Project => " --scope project",
+            SettingsScope::Local => " --scope local",
         }
     }
 
@@ -51,14 +51,14 @@ impl Kind {
             Ok(absolute(project)?.join(".claude").join(name))
         };
         match self {
-            Kind::Managed => Ok(managed::base_file()),
-            Kind::User => match &paths.client {
+            SettingsScope::Managed => Ok(managed::base_file()),
+            SettingsScope::User => match &paths.client {
                 Some(client) => absolute(&client.join("settings.json")),
                 None => Err(Error::new("cannot find Claude Code's settings: HOME is not set")
                     .hint("set the file: --settings PATH")),
             },
-            Kind::Project => in_project("settings.json"),
-            Kind::Local => in_project("settings.local.json"),
+            SettingsScope::Project => in_project("settings.json"),
+            SettingsScope::Local => in_project("settings.local.json"),
         }
     }
 }
@@ -75,7 +75,7 @@ pub fn absolute(path: &Path) -> Result<PathBuf> {
 
 #[derive(Debug, Clone)]
 pub struct SettingsLayer {
-    pub kind: Kind,
+    pub kind: SettingsScope,
     pub path: PathBuf,
     pub state: State,
 }
@@ -92,7 +92,7 @@ pub enum State {
 }
 
 impl SettingsLayer {
-    pub fn read(kind: Kind, path: &Path) -> SettingsLayer {
+    pub fn read(kind: SettingsScope, path: &Path) -> SettingsLayer {
         let content = resolve_links(path).and_then(|real| Ok(content(&real)?));
         let state = match content {
             Err(error) => State::Unreadable(error.to_string()),
@@ -121,23 +121,23 @@ impl SettingsLayer {
     }
 
     /// The hooks in it that call teamkeep in any way.
-    pub fn ours(&self) -> Vec<Entry> {
+    pub fn ours(&self) -> Vec<HookEntry> {
         let mut entries = self.value().map(hook_command::calls).unwrap_or_default();
         entries.truncate(MAX_ENTRIES);
         entries
     }
 
     /// The hooks in it that `install` wrote.
-    pub fn written(&self) -> Vec<Entry> {
+    pub fn written(&self) -> Vec<HookEntry> {
         let mut entries = self.ours();
-        entries.retain(Entry::is_written);
+        entries.retain(HookEntry::is_written);
         entries
     }
 
     /// The command line of `install` or `uninstall` for this file; `call` is how the user calls this program. Only root
     /// can change managed settings.
     pub fn command(&self, call: &str, verb: &str) -> String {
-        let sudo = if self.kind == Kind::Managed { "sudo " } else { "" };
+        let sudo = if self.kind == SettingsScope::Managed { "sudo " } else { "" };
         format!("{sudo}{call} {verb}{}", self.kind.option())
     }
 }
@@ -160,22 +160,22 @@ impl State {
 pub fn layers(env: &Env, paths: &Paths) -> Vec<SettingsLayer> {
     let managed = managed::files().into_iter().rev();
     let mut layers: Vec<SettingsLayer> =
-        managed.map(|path| SettingsLayer::read(Kind::Managed, &path)).collect();
-    let user = Kind::User.path(env, paths).ok();
-    for kind in [Kind::Local, Kind::Project] {
+        managed.map(|path| SettingsLayer::read(SettingsScope::Managed, &path)).collect();
+    let user = SettingsScope::User.path(env, paths).ok();
+    for kind in [SettingsScope::Local, SettingsScope::Project] {
         if let Ok(path) = kind.path(env, paths)
             && !user.as_ref().is_some_and(|user| *user == path || is_same(user, &path))
         {
             layers.push(SettingsLayer::read(kind, &path));
         }
     }
-    layers.extend(user.map(|user| SettingsLayer::read(Kind::User, &user)));
+    layers.extend(user.map(|user| SettingsLayer::read(SettingsScope::User, &user)));
     layers
 }
 
 /// The file with the most hooks, of those that the user may change.
 pub fn with_most_hooks(layers: &[SettingsLayer]) -> Option<&SettingsLayer> {
-    let own = layers.iter().filter(|layer| layer.kind != Kind::Managed && !layer.ours().is_empty());
+    let own = layers.iter().filter(|layer| layer.kind != SettingsScope::Managed && !layer.ours().is_empty());
     own.max_by_key(|layer| layer.ours().len())
 }
 
@@ -204,7 +204,7 @@ pub fn managed_with_switch<'a>(layers: &'a [SettingsLayer], switch: &str) -> Opt
 /// The files whose hooks run: the managed ones, and the others unless a switch excludes them.
 pub fn running(layers: &[SettingsLayer]) -> impl Iterator<Item = &SettingsLayer> {
     let is_only = managed_with_switch(layers, ONLY_MANAGED).is_some();
-    layers.iter().filter(move |layer| !is_only || layer.kind == Kind::Managed)
+    layers.iter().filter(move |layer| !is_only || layer.kind == SettingsScope::Managed)
 }
 
 /// The managed file with teamkeep's hooks as `install` writes them, if any.
@@ -213,7 +213,7 @@ pub fn managed_with_hooks(layers: &[SettingsLayer]) -> Option<&SettingsLayer> {
 }
 
 fn managed(layers: &[SettingsLayer]) -> impl Iterator<Item = &SettingsLayer> {
-    layers.iter().filter(|layer| layer.kind == Kind::Managed)
+    layers.iter().filter(|layer| layer.kind == SettingsScope::Managed)
 }
 
 /// The content of a settings file; `None` if it does not exist.
@@ -242,15 +242,15 @@ mod tests {
 
     use super::*;
 
-    fn layer(kind: Kind, value: Value) -> SettingsLayer {
+    fn layer(kind: SettingsScope, value: Value) -> SettingsLayer {
         SettingsLayer { kind, path: "/x.json".into(), state: State::Read(value) }
     }
 
     #[test]
     fn the_last_managed_file_with_a_switch_decides() {
-        let only = |on: bool| layer(Kind::Managed, json!({ONLY_MANAGED: on}));
-        let user = || layer(Kind::User, json!({ONLY_MANAGED: true}));
-        let other = || layer(Kind::Managed, json!({}));
+        let only = |on: bool| layer(SettingsScope::Managed, json!({ONLY_MANAGED: on}));
+        let user = || layer(SettingsScope::User, json!({ONLY_MANAGED: true}));
+        let other = || layer(SettingsScope::Managed, json!({}));
         for (layers, running) in [
             (vec![other(), only(true), only(false), user()], 3),
             (vec![other(), only(false), only(true), user()], 4),

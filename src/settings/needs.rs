@@ -6,7 +6,7 @@ use serde_json::Value;
 use teamkeep_config::{Config, Files, Gate, Mode, Rule, everywhere};
 use teamkeep_model::payload::{EventKind, KNOWN};
 
-use super::hook_command::Entry;
+use super::hook_command::HookEntry;
 use super::matcher::Tools;
 
 /// A settings file with the hooks of every install. The plugin's are in several files, for versions that know only some.
@@ -19,12 +19,12 @@ pub const GIT_CONDITION: &str = "Bash(*git *)";
 const EDITING: &[&str] = &["Edit", "MultiEdit", "NotebookEdit", "Write"];
 
 /// The entries of the embedded file, in its order. A test checks that it is a table of hooks.
-pub fn embedded() -> Vec<Entry> {
+pub fn embedded() -> Vec<HookEntry> {
     let settings: Value = serde_json::from_str(HOOKS).unwrap_or_default();
     let events = settings.get("hooks").and_then(Value::as_object).into_iter().flatten();
     let groups = events.flat_map(|(event, groups)| {
         let groups = groups.as_array().into_iter().flatten();
-        groups.map(|group| Entry { event: event.clone(), group: group.clone() })
+        groups.map(|group| HookEntry { event: event.clone(), group: group.clone() })
     });
     groups.collect()
 }
@@ -73,7 +73,7 @@ impl Needs {
     }
 
     /// These needs with the tools of installed hooks, in their order.
-    pub fn beside(&self, installed: &[Entry]) -> Needs {
+    pub fn beside(&self, installed: &[HookEntry]) -> Needs {
         let mut all = Needs { hooks: Vec::new() };
         all.add_entries(installed);
         self.hooks.iter().for_each(|need| all.add(need.event, need.tools.clone(), need.condition));
@@ -88,7 +88,7 @@ impl Needs {
     }
 
     /// Adds what these hooks cover, if their matchers have a form that `install` writes.
-    pub fn add_entries(&mut self, entries: &[Entry]) {
+    pub fn add_entries(&mut self, entries: &[HookEntry]) {
         for entry in entries {
             let event = KNOWN.iter().find(|row| row.1 == entry.event).map(|row| row.1);
             let (Some(event), Some(tools)) = (event, Tools::of_matcher(entry.matcher())) else { continue };

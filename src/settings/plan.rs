@@ -11,7 +11,7 @@ use crate::hook_program::HookProgram;
 use crate::settings::client::ClientVersion;
 use crate::settings::document::{Document, text_of};
 use crate::settings::edit::{self, Blanks};
-use crate::settings::hook_command::{self, Entry, ours};
+use crate::settings::hook_command::{self, HookEntry, ours};
 use crate::settings::needs::{Need, Needs, embedded};
 use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since};
 use crate::ui::escape;
@@ -27,10 +27,15 @@ const CONTEXT_LINES: usize = 3;
 
 /// The entries that this version of Claude Code needs, each with this program: those of the embedded file, with wider
 /// matchers where the policy needs them; `there` are those that the file already has.
-pub fn wanted(client: &ClientVersion, program: &HookProgram, there: &[Entry], needs: &Needs) -> Vec<Entry> {
+pub fn wanted(
+    client: &ClientVersion,
+    program: &HookProgram,
+    there: &[HookEntry],
+    needs: &Needs,
+) -> Vec<HookEntry> {
     let mut entries = embedded();
     for need in needs.hooks() {
-        let is_same = |entry: &&mut Entry| need.condition.is_none() && entry.event == need.event;
+        let is_same = |entry: &&mut HookEntry| need.condition.is_none() && entry.event == need.event;
         match (entries.iter_mut().find(is_same), need.matcher()) {
             (Some(entry), Some(matcher)) => entry.group["matcher"] = Value::String(matcher),
             (Some(_), None) => {}
@@ -74,7 +79,7 @@ pub fn wanted(client: &ClientVersion, program: &HookProgram, there: &[Entry], ne
 }
 
 /// An entry that the embedded file does not have.
-fn policy_entry(need: &Need) -> Option<Entry> {
+fn policy_entry(need: &Need) -> Option<HookEntry> {
     let subcommand = KNOWN.iter().find(|row| row.1 == need.event)?.2;
     let mut hook =
         json!({"type": "command", "command": HOOK_NAME, "args": [subcommand], "timeout": POLICY_TIMEOUT});
@@ -84,17 +89,17 @@ fn policy_entry(need: &Need) -> Option<Entry> {
     let mut group = Map::new();
     group.extend(need.matcher().map(|matcher| ("matcher".to_owned(), matcher.into())));
     group.insert("hooks".to_owned(), json!([hook]));
-    Some(Entry { event: need.event.to_owned(), group: Value::Object(group) })
+    Some(HookEntry { event: need.event.to_owned(), group: Value::Object(group) })
 }
 
 /// Whether an entry has the form that needs no shell.
-fn has_args(entry: &Entry) -> bool {
+fn has_args(entry: &HookEntry) -> bool {
     entry.hook().get("args").is_some()
 }
 
 /// The events of the embedded file that this version does not have.
 pub fn unknown_to(version: Version) -> Vec<String> {
-    let late = |entry: &Entry| since(&entry.event).is_some_and(|since| version < since);
+    let late = |entry: &HookEntry| since(&entry.event).is_some_and(|since| version < since);
     embedded().into_iter().filter(late).map(|entry| entry.event).collect()
 }
 
@@ -102,7 +107,7 @@ pub fn unknown_to(version: Version) -> Vec<String> {
 ///
 /// # Errors
 /// The reason why this file cannot be edited.
-pub fn with_hooks(content: &[u8], wanted: &[Entry]) -> Result<Vec<u8>, String> {
+pub fn with_hooks(content: &[u8], wanted: &[HookEntry]) -> Result<Vec<u8>, String> {
     let (bom, text) = text_of(content)?;
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let before = parse(text)?;
@@ -148,7 +153,7 @@ fn parse(text: &str) -> Result<Document, String> {
     Document::parse(text).map_err(|error| error.cause())
 }
 
-fn has_exactly(found: &[Entry], wanted: &[Entry]) -> bool {
+fn has_exactly(found: &[HookEntry], wanted: &[HookEntry]) -> bool {
     found.len() == wanted.len() && wanted.iter().all(|entry| found.contains(entry))
 }
 
@@ -176,20 +181,20 @@ fn others(mut settings: Value) -> Value {
 }
 
 /// How the hooks changed, in one line: `replaced 12 hooks in settings.json, added 3: …`.
-pub fn describe(before: &[Entry], after: &[Entry], path: &str) -> String {
-    let mut removed: Vec<&Entry> = before.iter().collect();
-    let mut take = |is_same: &dyn Fn(&Entry) -> bool| {
+pub fn describe(before: &[HookEntry], after: &[HookEntry], path: &str) -> String {
+    let mut removed: Vec<&HookEntry> = before.iter().collect();
+    let mut take = |is_same: &dyn Fn(&HookEntry) -> bool| {
         let index = removed.iter().position(|entry| is_same(entry));
         index.map(|index| removed.remove(index)).is_some()
     };
-    let new: Vec<&Entry> = after.iter().filter(|entry| !take(&|old| old == *entry)).collect();
-    let added: Vec<&Entry> =
+    let new: Vec<&HookEntry> = after.iter().filter(|entry| !take(&|old| old == *entry)).collect();
+    let added: Vec<&HookEntry> =
         new.iter().copied().filter(|entry| !take(&|old| old.event == entry.event)).collect();
     if before.is_empty() {
         return format!("installed {} in {path}", count(added.len(), "hook"));
     }
     let names =
-        |entries: &[&Entry]| named(&entries.iter().map(|entry| entry.event.as_str()).collect::<Vec<_>>());
+        |entries: &[&HookEntry]| named(&entries.iter().map(|entry| entry.event.as_str()).collect::<Vec<_>>());
     let parts = [
         ("replaced", "in", new.len() - added.len(), String::new()),
         ("added", "to", added.len(), names(&added)),
@@ -209,11 +214,11 @@ pub fn describe(before: &[Entry], after: &[Entry], path: &str) -> String {
 }
 
 /// How installed hooks differ from those that would be written, in one line; `None` if they do not.
-pub fn difference(installed: &[Entry], wanted: &[Entry]) -> Option<String> {
+pub fn difference(installed: &[HookEntry], wanted: &[HookEntry]) -> Option<String> {
     let mut parts = [("missing:", Vec::new()), ("different:", Vec::new()), ("not needed:", Vec::new())];
-    for Entry { event, .. } in wanted.iter().chain(installed) {
+    for HookEntry { event, .. } in wanted.iter().chain(installed) {
         let [there, needed] = [installed, wanted]
-            .map(|all| all.iter().filter(|entry| entry.event == *event).collect::<Vec<&Entry>>());
+            .map(|all| all.iter().filter(|entry| entry.event == *event).collect::<Vec<&HookEntry>>());
         let part = match (there.is_empty(), needed.is_empty()) {
             (true, _) => 0,
             (_, true) => 2,

@@ -21,7 +21,7 @@ pub struct Skill {
 
 /// A change of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
+pub enum SkillChange {
     None,
     Written,
     Removed,
@@ -57,11 +57,11 @@ impl Skill {
     }
 
     /// The change that an install makes, if the skill with the hash `installed` was installed before.
-    pub fn change(&self, installed: Option<&str>) -> Change {
+    pub fn change(&self, installed: Option<&str>) -> SkillChange {
         match &self.found {
-            Some(found) if found == TEXT.as_bytes() => Change::None,
-            Some(_) if !self.is(installed) => Change::Foreign,
-            _ => Change::Written,
+            Some(found) if found == TEXT.as_bytes() => SkillChange::None,
+            Some(_) if !self.is(installed) => SkillChange::Foreign,
+            _ => SkillChange::Written,
         }
     }
 
@@ -70,12 +70,12 @@ impl Skill {
     }
 
     /// Removes the skill if it is the installed one, with directories that are empty then.
-    pub fn remove(&self, installed: Option<&str>) -> Result<Change> {
+    pub fn remove(&self, installed: Option<&str>) -> Result<SkillChange> {
         if self.found.is_none() {
-            return Ok(Change::None);
+            return Ok(SkillChange::None);
         }
         if !self.is(installed) {
-            return Ok(Change::Foreign);
+            return Ok(SkillChange::Foreign);
         }
         std::fs::remove_file(&self.path).map_err(|error| fs::with_path(error, "remove", &self.path))?;
         // Directories with other files stay.
@@ -85,6 +85,6 @@ impl Skill {
                 break;
             }
         }
-        Ok(Change::Removed)
+        Ok(SkillChange::Removed)
     }
 }

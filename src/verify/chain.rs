@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::{Finding, Kind};
+use super::{Damage, DamageKind};
 use teamkeep_store::chain::{ChainHash, ChainPoint, InvalidPoint};
 use teamkeep_store::log::{EventLog, Link, LogOwner, Mark, Sealed, SegmentName};
 
@@ -78,7 +78,7 @@ pub(super) struct ChainCheck<'a> {
 }
 
 /// A problem of one line.
-type LineProblem = (Kind, String);
+type LineProblem = (DamageKind, String);
 
 impl<'a> ChainCheck<'a> {
     /// To be called before the log's directory is listed: hook calls may write more lines.
@@ -104,7 +104,10 @@ impl<'a> ChainCheck<'a> {
         if sealed.is_intact() {
             return linked;
         }
-        Some((Kind::AlteredLine, "the line does not match its hash: it was changed or forged".to_owned()))
+        Some((
+            DamageKind::AlteredLine,
+            "the line does not match its hash: it was changed or forged".to_owned(),
+        ))
     }
 
     fn link(&mut self, link: Link) -> Option<LineProblem> {
@@ -124,16 +127,16 @@ impl<'a> ChainCheck<'a> {
             _ if link.number > due && self.is_of_session() && (due == 1 || self.is_pruned) => None,
             _ if link.number > due => {
                 let what = format!("lines {due} to {} of the chain are missing before it", link.number - 1);
-                Some((Kind::MissingLines, what))
+                Some((DamageKind::MissingLines, what))
             }
             after if after == before.hash => None,
             ChainHash::START => {
                 let what = "the chain starts again here, because its head was missing: lines before may have been removed";
-                Some((Kind::MissingHead, what.to_owned()))
+                Some((DamageKind::MissingHead, what.to_owned()))
             }
             _ => {
                 let what = format!("line {} of the chain does not continue line {}", due, before.count);
-                Some((Kind::AlteredLine, format!("{what}: one of them was replaced")))
+                Some((DamageKind::AlteredLine, format!("{what}: one of them was replaced")))
             }
         }
     }
@@ -143,40 +146,43 @@ impl<'a> ChainCheck<'a> {
     }
 
     /// The problems of the whole log.
-    pub fn finish(&self) -> Vec<Finding> {
+    pub fn finish(&self) -> Vec<Damage> {
         let (lock, last) = (self.log.dir().join("events.lock"), self.last.count);
         let mut findings = Vec::new();
         let is_headless = self.heads.iter().all(|head| head.is_noted);
         if is_headless && last > 0 && self.log.head().is_none() {
             let what = "the head of the log's chain is missing: lines may have been removed from the end";
-            findings.push(Finding::new(Kind::MissingHead, &lock, what, ALTERED));
+            findings.push(Damage::new(DamageKind::MissingHead, &lock, what, ALTERED));
         }
         for ExpectedHead { point, is_noted, found } in &self.heads {
             let count = point.count;
             let (kind, what) = match found {
                 Some(hash) if *hash == point.hash => continue,
-                Some(_) => (Kind::HeadMismatch, format!("line {count} has another hash: it was replaced")),
+                Some(_) => {
+                    (DamageKind::HeadMismatch, format!("line {count} has another hash: it was replaced"))
+                }
                 None if *is_noted && self.first.is_some_and(|first| count < first) => {
-                    (Kind::RemovedHead, format!("retention or somebody removed line {count}"))
+                    (DamageKind::RemovedHead, format!("retention or somebody removed line {count}"))
                 }
-                None if *is_noted => {
-                    (Kind::HeadMismatch, format!("line {count} is missing; the log ends with line {last}"))
-                }
+                None if *is_noted => (
+                    DamageKind::HeadMismatch,
+                    format!("line {count} is missing; the log ends with line {last}"),
+                ),
                 // It is reported where the line is missing.
                 None if count <= last => continue,
                 // Retention removes all segments before the directory.
                 None if self.is_of_session() && (last == 0 || self.is_pruned) => continue,
                 None => {
                     let what = format!("the log ends with line {last}, but line {count} was written");
-                    (Kind::MissingLines, format!("{what}: its end was removed"))
+                    (DamageKind::MissingLines, format!("{what}: its end was removed"))
                 }
             };
             findings.push(match is_noted {
                 true => {
                     let what = format!("{}:{point} was noted, but {what}", self.log.owner);
-                    Finding::new(kind, self.log.dir(), what, ALTERED)
+                    Damage::new(kind, self.log.dir(), what, ALTERED)
                 }
-                false => Finding::new(kind, &lock, what, ALTERED),
+                false => Damage::new(kind, &lock, what, ALTERED),
             });
         }
         findings
@@ -184,12 +190,15 @@ impl<'a> ChainCheck<'a> {
 }
 
 /// The finding about a noted head whose log is missing.
-pub(super) fn without_log(noted: &LogHead, store: &Path) -> Finding {
+pub(super) fn without_log(noted: &LogHead, store: &Path) -> Damage {
     let what =
         format!("{noted} was noted, but the log does not exist: `prune`, retention or somebody removed it");
-    Finding::new(Kind::RemovedHead, store, what, ALTERED)
+    Damage::new(DamageKind::RemovedHead, store, what, ALTERED)
 }
 
 fn misplaced() -> LineProblem {
-    (Kind::MisplacedLine, "the line is not in its place in the chain: it was inserted or moved".to_owned())
+    (
+        DamageKind::MisplacedLine,
+        "the line is not in its place in the chain: it was inserted or moved".to_owned(),
+    )
 }

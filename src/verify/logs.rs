@@ -7,7 +7,7 @@ use std::io;
 use serde::Deserialize;
 
 use super::chain::{ALTERED, ChainCheck, without_log};
-use super::{Check, Finding, Kind, Scope, UPGRADE};
+use super::{Check, Damage, DamageKind, Scope, UPGRADE};
 use teamkeep_store::archive::JournalPoint;
 use teamkeep_store::log::{self, EventLog, Line, LineError, LogOwner, Segment, SegmentName};
 
@@ -44,7 +44,7 @@ impl Check<'_> {
             // The directory of the runs is reported already.
             Err(_) if verifier.archive.why_unlisted().is_some() => return,
             Err(error) => {
-                return self.add(Finding::new(Kind::DamagedFile, &dir, error.to_string(), PERMISSIONS));
+                return self.add(Damage::new(DamageKind::DamagedFile, &dir, error.to_string(), PERMISSIONS));
             }
         };
         logs.iter().for_each(|log| self.log(log, &mut ids));
@@ -60,8 +60,8 @@ impl Check<'_> {
         let run = if let LogOwner::Run(run) = &log.owner { Some(run.clone()) } else { None };
         let mut chain = ChainCheck::new(log, self.verifier.against);
         let segments = log.segments().unwrap_or_else(|error| {
-            let finding = Finding::new(Kind::DamagedFile, log.dir(), error.to_string(), PERMISSIONS);
-            self.add(Finding { run: run.clone(), ..finding });
+            let finding = Damage::new(DamageKind::DamagedFile, log.dir(), error.to_string(), PERMISSIONS);
+            self.add(Damage { run: run.clone(), ..finding });
             Vec::new()
         });
         for segment in &segments {
@@ -73,8 +73,8 @@ impl Check<'_> {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => chain.is_pruned = true,
                 Err(error) => {
                     let finding =
-                        Finding::new(Kind::DamagedFile, &segment.path(), error.to_string(), PERMISSIONS);
-                    self.add(Finding { run: run.clone(), ..finding });
+                        Damage::new(DamageKind::DamagedFile, &segment.path(), error.to_string(), PERMISSIONS);
+                    self.add(Damage { run: run.clone(), ..finding });
                 }
                 Ok(()) => {}
             }
@@ -82,7 +82,7 @@ impl Check<'_> {
         self.findings.chain.logs += u64::from(chain.lines > 0);
         self.findings.chain.lines += chain.lines;
         for finding in chain.finish() {
-            self.add(Finding { run: run.clone(), ..finding });
+            self.add(Damage { run: run.clone(), ..finding });
         }
     }
 
@@ -103,9 +103,9 @@ impl Check<'_> {
                     check.findings.checked.events += 1;
                     let id = &line.recorded.id;
                     match (line.recorded.flaw(), linked) {
-                        (Some(what), _) => (Kind::DamagedLine, what, EVENT),
+                        (Some(what), _) => (DamageKind::DamagedLine, what, EVENT),
                         _ if !ids.is_new(id) => {
-                            (Kind::RepeatedId, format!("another line has the id {id}"), EVENT)
+                            (DamageKind::RepeatedId, format!("another line has the id {id}"), EVENT)
                         }
                         (None, Some((kind, what))) => (kind, what, ALTERED),
                         // States that an altered line names are not compared.
@@ -113,14 +113,14 @@ impl Check<'_> {
                         (None, None) => return,
                     }
                 }
-                Err(LineError::CutOff) => (Kind::CutLine, log::CUT_OFF.to_owned(), EVENT),
+                Err(LineError::CutOff) => (DamageKind::CutLine, log::CUT_OFF.to_owned(), EVENT),
                 Err(LineError::NewerVersion(newer)) => {
-                    (Kind::NewerVersion, format!("format version {newer}"), UPGRADE)
+                    (DamageKind::NewerVersion, format!("format version {newer}"), UPGRADE)
                 }
-                Err(error) => (Kind::DamagedLine, error.to_string(), EVENT),
+                Err(error) => (DamageKind::DamagedLine, error.to_string(), EVENT),
             };
-            let finding = Finding::new(kind, &path, what, hint).at(number);
-            check.add(Finding { run: run.map(str::to_owned), ..finding });
+            let finding = Damage::new(kind, &path, what, hint).at(number);
+            check.add(Damage { run: run.map(str::to_owned), ..finding });
         })
     }
 

@@ -43,7 +43,7 @@ pub struct Verifier<'a> {
 
 teamkeep_model::named_enum! {
     /// The kind of damage. The names are stable.
-    pub enum Kind {
+    pub enum DamageKind {
         /// A content that does not match its hash.
         DamagedContent = "damaged-content",
         /// A content that is missing although a manifest names it.
@@ -77,24 +77,24 @@ teamkeep_model::named_enum! {
     }
 }
 
-impl Kind {
+impl DamageKind {
     /// Whether the data was changed by others, and can be read nevertheless.
     fn is_alteration(self) -> bool {
         !matches!(
             self,
-            Kind::DamagedContent
-                | Kind::MissingContent
-                | Kind::DamagedLine
-                | Kind::DamagedFile
-                | Kind::RepeatedId
-                | Kind::NewerVersion
+            DamageKind::DamagedContent
+                | DamageKind::MissingContent
+                | DamageKind::DamagedLine
+                | DamageKind::DamagedFile
+                | DamageKind::RepeatedId
+                | DamageKind::NewerVersion
         )
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Finding {
-    pub kind: Kind,
+pub struct Damage {
+    pub kind: DamageKind,
     pub path: PathBuf,
     /// The line number, from 1.
     pub line: Option<u64>,
@@ -109,19 +109,19 @@ pub struct Finding {
 /// The hint for data of a newer teamkeep.
 const UPGRADE: &str = "written by a newer teamkeep; upgrade to read it";
 
-impl Finding {
+impl Damage {
     /// A problem with a file as a whole.
-    fn new(kind: Kind, path: &Path, what: impl Into<String>, hint: &str) -> Finding {
+    fn new(kind: DamageKind, path: &Path, what: impl Into<String>, hint: &str) -> Damage {
         let (path, what, hint) = (path.to_owned(), what.into(), hint.to_owned());
-        Finding { kind, path, line: None, run: None, what, needed_by: Vec::new(), hint }
+        Damage { kind, path, line: None, run: None, what, needed_by: Vec::new(), hint }
     }
 
-    fn of_run(self, run: &str) -> Finding {
-        Finding { run: Some(run.to_owned()), ..self }
+    fn of_run(self, run: &str) -> Damage {
+        Damage { run: Some(run.to_owned()), ..self }
     }
 
-    fn at(self, line: u64) -> Finding {
-        Finding { line: Some(line), ..self }
+    fn at(self, line: u64) -> Damage {
+        Damage { line: Some(line), ..self }
     }
 }
 
@@ -143,10 +143,10 @@ pub struct VerifyStats {
 pub struct Findings {
     pub checked: VerifyStats,
     pub chain: ChainStats,
-    pub first: Vec<Finding>,
+    pub first: Vec<Damage>,
     pub count: u64,
     /// Lines that killed writers left, which are not damage.
-    pub notes: Vec<Finding>,
+    pub notes: Vec<Damage>,
 }
 
 /// Maximum number of findings to keep.
@@ -165,12 +165,12 @@ impl Findings {
     /// Whether nothing but contents is missing.
     pub fn lacks_only_contents(&self) -> bool {
         self.count == self.first.len() as u64
-            && self.first.iter().all(|finding| finding.kind == Kind::MissingContent)
+            && self.first.iter().all(|finding| finding.kind == DamageKind::MissingContent)
     }
 
     /// Adds a finding and returns its index if it was kept.
-    fn add(&mut self, finding: Finding) -> Option<usize> {
-        if matches!(finding.kind, Kind::CutLine | Kind::UnnamedJournal) {
+    fn add(&mut self, finding: Damage) -> Option<usize> {
+        if matches!(finding.kind, DamageKind::CutLine | DamageKind::UnnamedJournal) {
             if self.notes.len() < MAX_KEPT {
                 self.notes.push(finding);
             }
@@ -236,7 +236,7 @@ impl Verifier<'_> {
             && let Some(why) = self.archive.why_unlisted()
         {
             let what = format!("cannot list the runs: {why}");
-            check.add(Finding::new(Kind::DamagedFile, &self.archive.runs_dir(), what, UNLISTED));
+            check.add(Damage::new(DamageKind::DamagedFile, &self.archive.runs_dir(), what, UNLISTED));
         }
         // A journal is written before the event that names it, and read after it.
         check.logs();
@@ -262,7 +262,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn add(&mut self, finding: Finding) {
+    fn add(&mut self, finding: Damage) {
         self.findings.add(finding);
     }
 

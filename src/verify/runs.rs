@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::chain::ALTERED;
-use super::{Check, Finding, Kind, NamedStates, Scope, UPGRADE};
+use super::{Check, Damage, DamageKind, NamedStates, Scope, UPGRADE};
 use teamkeep_store::archive::{ContentError, RunRecord, Snapshot, is_hash};
 use teamkeep_store::chain::ChainPoint;
 use teamkeep_store::log::{self, Lines, Position};
@@ -45,7 +45,7 @@ impl Check<'_> {
         let Some(dir) = archive.run_dir(run) else {
             let (what, hint) =
                 (format!("{run:?} is not a valid run id"), "remove it: it does not belong to teamkeep");
-            return self.add(Finding::new(Kind::DamagedFile, Path::new(run), what, hint));
+            return self.add(Damage::new(DamageKind::DamagedFile, Path::new(run), what, hint));
         };
         // A prune has removed it since the runs were listed.
         if dir.symlink_metadata().is_err() {
@@ -66,23 +66,23 @@ impl Check<'_> {
         for (name, states) in named {
             let event = states.into_values().next().unwrap_or_default();
             let what = format!("it is missing, but event {event} names it");
-            self.add(Finding::new(Kind::DamagedFile, &dir.join(name), what, LOST).of_run(run));
+            self.add(Damage::new(DamageKind::DamagedFile, &dir.join(name), what, LOST).of_run(run));
         }
         self.transcripts(run, record.as_ref(), &dir.join("transcripts.json"));
     }
 
     fn description(&mut self, run: &str, record: Option<&RunRecord>, path: &Path) {
         let (kind, what, hint) = match record {
-            None => (Kind::DamagedFile, self.verifier.archive.why_damaged(run), RECORD),
+            None => (DamageKind::DamagedFile, self.verifier.archive.why_damaged(run), RECORD),
             Some(record) if record.v > VERSION => {
-                (Kind::NewerVersion, format!("format version {}", record.v), UPGRADE)
+                (DamageKind::NewerVersion, format!("format version {}", record.v), UPGRADE)
             }
             Some(record) => match record.flaw() {
-                Some(what) => (Kind::DamagedFile, what, RECORD),
+                Some(what) => (DamageKind::DamagedFile, what, RECORD),
                 None => return,
             },
         };
-        self.add(Finding::new(kind, path, what, hint).of_run(run));
+        self.add(Damage::new(kind, path, what, hint).of_run(run));
     }
 
     /// Checks the lines of a journal, and that it has the states that events name; with `is_complete`, also that they name
@@ -108,34 +108,34 @@ impl Check<'_> {
             })
         });
         let (kind, what, hint) = match (read, named.first_key_value()) {
-            (Err(error), _) => (Kind::DamagedFile, error.to_string(), LINE),
+            (Err(error), _) => (DamageKind::DamagedFile, error.to_string(), LINE),
             _ if is_damaged => return,
             (Ok(()), Some((_, event))) => {
                 let what = format!("its lines are not those that event {event} names");
                 let what = format!("{what}: a line was changed, removed or inserted here or after");
-                (if lines == 0 { Kind::DamagedFile } else { Kind::AlteredJournal }, what, ALTERED)
+                (if lines == 0 { DamageKind::DamagedFile } else { DamageKind::AlteredJournal }, what, ALTERED)
             }
             (Ok(()), None) if is_complete && known < lines && is_steady(file) => {
                 let what = "no event names this line or those after it: the hook call that wrote them was killed, its run was pruned, or somebody added them";
-                (Kind::UnnamedJournal, what.to_owned(), UNNAMED)
+                (DamageKind::UnnamedJournal, what.to_owned(), UNNAMED)
             }
             _ => return,
         };
         let line = (known + 1).min(lines.max(1));
-        self.add(Finding::new(kind, file, what, hint).of_run(run).at(line));
+        self.add(Damage::new(kind, file, what, hint).of_run(run).at(line));
     }
 
     /// Checks a line of a journal. Returns whether it explains other differences.
     fn snapshot(&mut self, run: &str, file: &Path, number: u64, line: &[u8]) -> bool {
         self.findings.checked.manifests += 1;
-        let at_line = |kind, what, hint| Finding::new(kind, file, what, hint).of_run(run).at(number);
+        let at_line = |kind, what, hint| Damage::new(kind, file, what, hint).of_run(run).at(number);
         let finding = match Snapshot::parse(line) {
             // No event refers to the state after this line.
             Err(error) if error.is_eof() => {
-                self.add(at_line(Kind::CutLine, log::CUT_OFF.to_owned(), CUT_LINE));
+                self.add(at_line(DamageKind::CutLine, log::CUT_OFF.to_owned(), CUT_LINE));
                 return false;
             }
-            Err(error) => Some(at_line(Kind::DamagedLine, error.to_string(), LINE)),
+            Err(error) => Some(at_line(DamageKind::DamagedLine, error.to_string(), LINE)),
             Ok(snapshot) => {
                 for change in &snapshot.changed {
                     if let Some(hash) = &change.object {
@@ -145,8 +145,10 @@ impl Check<'_> {
                 }
                 let newer = format!("format version {}", snapshot.v);
                 match snapshot.flaw() {
-                    _ if snapshot.v > SNAPSHOT_VERSION => Some(at_line(Kind::NewerVersion, newer, UPGRADE)),
-                    flaw => flaw.map(|what| at_line(Kind::DamagedLine, what, LINE)),
+                    _ if snapshot.v > SNAPSHOT_VERSION => {
+                        Some(at_line(DamageKind::NewerVersion, newer, UPGRADE))
+                    }
+                    flaw => flaw.map(|what| at_line(DamageKind::DamagedLine, what, LINE)),
                 }
             }
         };
@@ -156,7 +158,7 @@ impl Check<'_> {
     }
 
     fn transcripts(&mut self, run: &str, record: Option<&RunRecord>, file: &Path) {
-        let of_file = |kind, what, hint| Finding::new(kind, file, what, hint).of_run(run);
+        let of_file = |kind, what, hint| Damage::new(kind, file, what, hint).of_run(run);
         let why = match self.verifier.archive.read_kept(run) {
             Ok(Some(kept)) => {
                 for (path, kept) in kept {
@@ -169,7 +171,7 @@ impl Check<'_> {
             Ok(None) => "it is missing, although the run has ended".to_owned(),
             Err(error) => error.to_string(),
         };
-        self.add(of_file(Kind::DamagedFile, why, TRANSCRIPTS));
+        self.add(of_file(DamageKind::DamagedFile, why, TRANSCRIPTS));
     }
 
     /// Notes that a state needs a content, and records the finding that `lost` makes if it cannot be read.
@@ -178,10 +180,10 @@ impl Check<'_> {
         run: &str,
         hash: &str,
         state: &str,
-        lost: &dyn Fn(Kind, String) -> Finding,
+        lost: &dyn Fn(DamageKind, String) -> Damage,
     ) {
         if !is_hash(hash) {
-            return self.add(lost(Kind::DamagedLine, format!("{hash:?} is not a valid hash")));
+            return self.add(lost(DamageKind::DamagedLine, format!("{hash:?} is not a valid hash")));
         }
         if !self.contents.contains_key(hash) {
             self.findings.checked.contents += 1;
@@ -192,9 +194,9 @@ impl Check<'_> {
                     None
                 }
                 Err(error @ ContentError::Missing { .. }) => {
-                    self.findings.add(lost(Kind::MissingContent, error.to_string()))
+                    self.findings.add(lost(DamageKind::MissingContent, error.to_string()))
                 }
-                Err(error) => self.findings.add(lost(Kind::DamagedContent, error.to_string())),
+                Err(error) => self.findings.add(lost(DamageKind::DamagedContent, error.to_string())),
             };
             self.contents.insert(hash.to_owned(), finding);
         }
@@ -226,14 +228,14 @@ impl Check<'_> {
                     run.filter(|run| archive.run_dir(run).is_some_and(|dir| dir.symlink_metadata().is_err()));
                 if let Some(run) = gone {
                     let what = format!("it names the run {run:?}, which does not exist");
-                    self.add(Finding::new(Kind::DamagedFile, &index, what, ALTERED).of_run(&run));
+                    self.add(Damage::new(DamageKind::DamagedFile, &index, what, ALTERED).of_run(&run));
                 }
                 files.push(index);
             }
         }
         for path in files {
             if let Some(why) = state_damage(&path) {
-                self.add(Finding::new(Kind::DamagedFile, &path, why, STATE));
+                self.add(Damage::new(DamageKind::DamagedFile, &path, why, STATE));
             }
         }
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Mode;
-use super::kinds::{Kind as _, Percent, Usd};
+use super::kinds::{Percent, Usd, ValueKind as _};
 
 section! {
     pub struct Budget {

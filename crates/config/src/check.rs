@@ -15,7 +15,7 @@ use super::kinds::{Rejection, quoted};
 use super::pattern::{self, BoundedRegex, RegexTooCostly};
 use super::policy::blockable_events;
 use super::settings::{Entry, parse};
-use super::source::{Code, Problem, Severity, Source};
+use super::source::{Code, Problem, ProblemSeverity, Source};
 use super::{Config, Mode, REDACTABLE, Rule};
 use teamkeep_model::payload::EventKind;
 use teamkeep_system::error::nearest;
@@ -88,7 +88,7 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn report(&mut self, code: Code, span: Range<usize>, message: impl Into<String>, hint: Option<String>) {
-        let is_error = code.severity() == Severity::Error;
+        let is_error = code.severity() == ProblemSeverity::Error;
         self.errors += usize::from(is_error);
         // The first error is always listed: it disables the file.
         if self.problems.len() < MAX_PROBLEMS || (is_error && self.errors == 1) {

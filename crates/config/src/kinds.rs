@@ -69,7 +69,7 @@ pub(crate) fn did_you_mean(text: &str, known: &[&str]) -> Option<String> {
 }
 
 /// A kind of values that are written as strings.
-pub(crate) trait Kind {
+pub(crate) trait ValueKind {
     type Value;
     /// A value of this kind, with an example.
     const EXPECTED: &'static str;
@@ -202,17 +202,17 @@ impl Usd {
 }
 
 /// A list of values of a kind.
-pub(crate) struct List<K>(PhantomData<K>);
+pub(crate) struct ListOf<K>(PhantomData<K>);
 
-struct Item<K: Kind>(K::Value);
+struct Item<K: ValueKind>(K::Value);
 
-impl<'de, K: Kind> Deserialize<'de> for Item<K> {
+impl<'de, K: ValueKind> Deserialize<'de> for Item<K> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Item<K>, D::Error> {
         K::deserialize(from).map(Item)
     }
 }
 
-impl<K: Kind> List<K> {
+impl<K: ValueKind> ListOf<K> {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<K::Value>, D::Error> {
         Ok(Vec::<Item<K>>::deserialize(from)?.into_iter().map(|item| item.0).collect())
     }
@@ -254,7 +254,7 @@ described!(Patterns, {
 });
 
 #[cfg(feature = "schema")]
-impl<K: schemars::JsonSchema> schemars::JsonSchema for List<K> {
+impl<K: schemars::JsonSchema> schemars::JsonSchema for ListOf<K> {
     fn schema_name() -> std::borrow::Cow<'static, str> {
         "list".into()
     }

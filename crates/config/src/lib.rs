@@ -31,7 +31,7 @@ macro_rules! kinds {
         $(#[$about])*
         pub(crate) struct $Kind;
 
-        impl crate::kinds::Kind for $Kind {
+        impl crate::kinds::ValueKind for $Kind {
             type Value = $Value;
             const EXPECTED: &'static str = $expected;
 
@@ -111,7 +111,7 @@ pub use policy::*;
 pub use project::{Project, TrustState};
 pub use settings::{Layer, Origin, Setting, Settings};
 pub use ship::{OtlpSignals, Ship, ShipPrivacy, StoreAddress, StoreScheme, is_loopback};
-pub use source::{Code, Excerpt, Excerpts, Problem, Severity, hash as file_hash};
+pub use source::{Code, Excerpt, Excerpts, Problem, ProblemSeverity, hash as file_hash};
 
 /// The template: every key with its default and a comment.
 pub const TEMPLATE: &str = include_str!("default.toml");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::kinds::{ContextSize, Expression, Glob, Kind as _, List, Size, Span, Usd, word};
+use super::kinds::{ContextSize, Expression, Glob, ListOf, Size, Span, Usd, ValueKind as _, word};
 use super::notify::Notify;
 use super::organization::Organization;
 use super::ship::Ship;
@@ -161,7 +161,7 @@ section! {
 section! {
     pub struct Privacy {
         pub record: RecordMode = RecordMode::Verbatim,
-        #[serde(with = "List::<Redactable>")]
+        #[serde(with = "ListOf::<Redactable>")]
         pub redact: Vec<String> = REDACTABLE.iter().map(|name| (*name).to_owned()).collect(),
         pub pattern: Vec<Pattern> = Vec::new(),
     }

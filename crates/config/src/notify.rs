@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::kinds::{Kind as _, List, Span, checked, word};
+use super::kinds::{ListOf, Span, ValueKind as _, checked, word};
 
 /// The kinds of incidents in `teamkeep report`.
 pub const INCIDENT_KINDS: &[&str] = &[
@@ -39,7 +39,7 @@ section! {
         #[serde(with = "FilePath")]
         pub secret_file: String = String::new(),
         /// All kinds if it is empty.
-        #[serde(with = "List::<IncidentKind>")]
+        #[serde(with = "ListOf::<IncidentKind>")]
         pub kinds: Vec<String> = Vec::new(),
         pub severity: LeastSeverity = LeastSeverity::Medium,
         #[serde(with = "Span")]

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::Gate;
 use super::check::{Validation, validate};
-use super::kinds::{Kind as _, List, plain};
+use super::kinds::{ListOf, ValueKind as _, plain};
 use super::notify::{FilePath, below_home};
 use super::project::{EXCLUDE_PROJECTS, ProjectRule, apply_override, renumbered, without_taken_rules};
 use super::settings::{Entry, Layer, Settings, parse, words};
@@ -44,7 +44,7 @@ const USED_BY_LIMITS: &str = "report.price";
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Organization {
     /// Keys and tables that others can only make stricter.
-    #[serde(with = "List::<KeyOrTable>")]
+    #[serde(with = "ListOf::<KeyOrTable>")]
     pub fixed: Vec<String>,
     /// Whether pauses and allowances of users apply to fixed gates.
     pub allow_pauses: bool,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Budget;
-use super::kinds::{Glob, Kind as _, List, Patterns, Rejection, Span, did_you_mean, plain, quoted};
+use super::kinds::{Glob, ListOf, Patterns, Rejection, Span, ValueKind as _, did_you_mean, plain, quoted};
 use super::source::Code;
 use teamkeep_model::Tool;
 use teamkeep_model::payload::{EventKind, JUDGED, KNOWN};
@@ -153,9 +153,9 @@ fn two_minutes() -> Duration {
 pub struct TeamSize {
     pub mode: Mode,
     pub most: u32,
-    #[serde(with = "List::<Glob>")]
+    #[serde(with = "ListOf::<Glob>")]
     pub agent_types: Vec<String>,
-    #[serde(with = "List::<Glob>")]
+    #[serde(with = "ListOf::<Glob>")]
     pub models: Vec<String>,
 }
 
@@ -164,9 +164,9 @@ pub struct TeamSize {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rule {
     pub name: String,
-    #[serde(default, with = "List::<HookEvent>")]
+    #[serde(default, with = "ListOf::<HookEvent>")]
     pub events: Vec<String>,
-    #[serde(default, with = "List::<Glob>")]
+    #[serde(default, with = "ListOf::<Glob>")]
     pub tools: Vec<String>,
     #[serde(default = "any", with = "Glob")]
     pub actor: String,

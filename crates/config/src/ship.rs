@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::kinds::{Kind as _, List, Rejection, Size, Span, checked, duration, glob, quoted};
+use super::kinds::{ListOf, Rejection, Size, Span, ValueKind as _, checked, duration, glob, quoted};
 use super::notify::{FilePath, below_home, check_url};
 use super::pattern;
 use teamkeep_model::time::{self, Timestamp};
@@ -63,7 +63,7 @@ section! {
         #[serde(with = "Since")]
         pub since: Option<Timestamp> = None,
         /// See [`Ship::excludes`].
-        #[serde(with = "List::<ProjectGlob>")]
+        #[serde(with = "ListOf::<ProjectGlob>")]
         pub exclude_projects: Vec<String> = Vec::new(),
         #[serde(with = "Interval")]
         pub interval: Duration = Duration::from_secs(3_600),

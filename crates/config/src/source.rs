@@ -161,7 +161,7 @@ impl Source {
 /// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Severity {
+pub enum ProblemSeverity {
     /// The whole file is ignored and the defaults apply.
     Error,
     /// The key or rule is ignored or has no effect; the rest of the file applies.
@@ -181,8 +181,8 @@ macro_rules! codes {
                 match self { $(Code::$code => $name,)* }
             }
 
-            pub fn severity(self) -> Severity {
-                match self { $(Code::$code => Severity::$severity,)* }
+            pub fn severity(self) -> ProblemSeverity {
+                match self { $(Code::$code => ProblemSeverity::$severity,)* }
             }
 
             pub fn about(self) -> &'static str {
@@ -256,7 +256,7 @@ impl Problem {
 
     /// Whether it makes the whole file unusable.
     pub fn is_error(&self) -> bool {
-        self.code.severity() == Severity::Error
+        self.code.severity() == ProblemSeverity::Error
     }
 
     pub fn hint(mut self, hint: impl Into<String>) -> Problem {
@@ -277,8 +277,8 @@ impl Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let severity = match self.code.severity() {
-            Severity::Error => "error",
-            Severity::Warning => "warning",
+            ProblemSeverity::Error => "error",
+            ProblemSeverity::Warning => "warning",
         };
         write!(out, "{}: {severity}[{}]: {}", self.location(), self.code.name(), self.message)
     }

@@ -35,11 +35,11 @@ fn scene() -> Vec<Candidate> {
     vec![held("a", 90, 300), held("b", 60, 500), held("c", 1, 230)]
 }
 
-fn planned(bounds: Bounds) -> Plan {
+fn planned(bounds: Bounds) -> PrunePlan {
     plan(scene(), &bounds, now(), |_| Ok(None)).unwrap()
 }
 
-fn names(plan: &Plan) -> Vec<&str> {
+fn names(plan: &PrunePlan) -> Vec<&str> {
     plan.runs.iter().map(|(gone, _)| gone.run.run.as_str()).collect()
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Options, Plan, TaskWrite, allocate_ids, plan};
 use crate::restore::source::RestorableTask;
-use crate::restore::{Source, TaskList};
+use crate::restore::{RestoreSource, TaskList};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::team::Task;
 
@@ -17,7 +17,7 @@ fn task(id: &str, more: Value) -> Task {
     Task::parse(&format!("{id}.json"), raw.to_string().as_bytes()).unwrap()
 }
 
-fn source(tasks: &[(&str, Value)]) -> Source {
+fn source(tasks: &[(&str, Value)]) -> RestoreSource {
     let recorded_tasks = tasks.iter().map(|(key, more)| {
         let id = key.rsplit('/').next().unwrap();
         let recorded = RestorableTask {
@@ -29,7 +29,7 @@ fn source(tasks: &[(&str, Value)]) -> Source {
         };
         ((*key).to_owned(), recorded)
     });
-    Source { tasks: recorded_tasks.collect(), unreadable: BTreeSet::new() }
+    RestoreSource { tasks: recorded_tasks.collect(), unreadable: BTreeSet::new() }
 }
 
 fn list_now(ids: &[(&str, Value)], mark: Option<&str>) -> TaskList {

@@ -4,7 +4,7 @@ use super::*;
 use teamkeep_model::payload::EventKind;
 
 /// Two entries; one has a matcher.
-fn few() -> Vec<Entry> {
+fn few() -> Vec<HookEntry> {
     let program = HookProgram::named("/bin/teamkeep").unwrap();
     let client = ClientVersion::Known(Version(2, 1, 138));
     let mut few = wanted(&client, &program, &[], &Needs::builtin());
@@ -172,7 +172,7 @@ fn older_install_is_replaced_and_other_hooks_stay() {
 
 #[test]
 fn existing_hooks_stay_unchanged_in_any_order() {
-    let group = |entry: &Entry| entry.group.to_string();
+    let group = |entry: &HookEntry| entry.group.to_string();
     let few = few();
     let text = format!(
         "{{\"hooks\":{{\"Stop\":[{}], \"PreToolUse\":[{}]}}, // ours\n \"b\": 1}}",
@@ -281,8 +281,9 @@ fn args_are_written_since_2_1_139() {
     assert_eq!(of(Version(2, 1, 138))["command"], "/bin/teamkeep hook session-end");
 }
 
-fn entries(list: &[(&str, u32)]) -> Vec<Entry> {
-    let entry = |(event, group): &(&str, u32)| Entry { event: (*event).to_owned(), group: (*group).into() };
+fn entries(list: &[(&str, u32)]) -> Vec<HookEntry> {
+    let entry =
+        |(event, group): &(&str, u32)| HookEntry { event: (*event).to_owned(), group: (*group).into() };
     list.iter().map(entry).collect()
 }
 

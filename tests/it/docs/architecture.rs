@@ -178,6 +178,29 @@ fn the_policy_uses_no_crate_for_files_or_processes_and_names_nothing_of_the_syst
     }
 }
 
+/// `Args` is each command's, as is usual with clap.
+#[test]
+fn no_name_of_a_type_has_more_than_two_owners() {
+    let definition =
+        regex::Regex::new(r"(?m)^\s*pub(?:\([a-z]+\))? (?:struct|enum|trait|type) ([A-Z]\w*)").unwrap();
+    let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let sources = ["src", "crates", "ship/src"]
+        .map(|source| below(&Path::new(env!("CARGO_MANIFEST_DIR")).join(source)));
+    let is_source = |path: &&std::path::PathBuf| {
+        let is_test = path.ends_with("tests.rs") || path.iter().any(|part| part == "tests");
+        path.extension().is_some_and(|kind| kind == "rs") && !is_test
+    };
+    for path in sources.iter().flatten().filter(is_source) {
+        let text = std::fs::read_to_string(path).unwrap();
+        for found in definition.captures_iter(&text) {
+            owners.entry(found[1].to_owned()).or_default().push(path.display().to_string());
+        }
+    }
+    assert!(owners.len() > 500, "the definitions are not found");
+    owners.retain(|name, places| places.len() > 2 && name != "Args");
+    assert_eq!(owners, BTreeMap::new());
+}
+
 #[test]
 fn imports_are_found_however_they_are_spelled() {
     let text = "//! [`crate::no`]\nuse crate::one::Two;\nuse crate::{three, four::Five};\nuse crate::seven::{self, X};\nlet x = crate::six();\n#[cfg(test)]\nuse crate::no;";

@@ -21,7 +21,7 @@ fn the_json_page_names_every_kind_and_every_end() {
     let spelled = |value: serde_json::Value| value.as_str().unwrap().to_owned();
     let kinds = Kind::ALL.iter().map(|kind| spelled(serde_json::to_value(kind).unwrap()));
     let ends = EndedBy::ALL.iter().map(|end| spelled(serde_json::to_value(end).unwrap()));
-    let damage = teamkeep::verify::Kind::ALL.iter().map(|kind| kind.name().to_owned());
+    let damage = teamkeep::verify::DamageKind::ALL.iter().map(|kind| kind.name().to_owned());
     for word in kinds.chain(ends).chain(damage) {
         assert!(formats.contains(&format!("`{word}`")), "docs/reference/json.md does not name {word}");
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use teamkeep_config::project::ProjectRule;
 use teamkeep_config::schema::{keys, schema};
-use teamkeep_config::{Code, Severity};
+use teamkeep_config::{Code, ProblemSeverity};
 use teamkeep_system::env::VARIABLES;
 use teamkeep_system::error::EXIT_CODES;
 
@@ -113,7 +113,7 @@ fn configuration() -> String {
 fn diagnostics() -> String {
     let mut table = "| Code | Severity | Meaning |\n|---|---|---|\n".to_owned();
     for code in Code::ALL {
-        let severity = if code.severity() == Severity::Error { "error" } else { "warning" };
+        let severity = if code.severity() == ProblemSeverity::Error { "error" } else { "warning" };
         let _ = writeln!(table, "| `{}` | {severity} | {} |", code.name(), code.about());
     }
     table

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use anstream::adapter::strip_str;
 use serde_json::{Value, json};
-use teamkeep::restore::{List, Options, Source, TaskList};
+use teamkeep::restore::{List, Options, RestoreSource, TaskList};
 use teamkeep::view;
 use unicode_width::UnicodeWidthStr;
 
@@ -320,7 +320,7 @@ fn narrow_terminal_shows_whole_lines_without_control_characters() {
     lead.start("startup");
     let library = sandbox.library();
     let opened = library.open_runs(&[library.find("latest").unwrap()]).unwrap();
-    let source = Source::of(&library.archive, &opened.runs[0], None);
+    let source = RestoreSource::of(&library.archive, &opened.runs[0], None);
     let plan =
         teamkeep::restore::plan(&source, &TaskList::default(), &BTreeMap::new(), Options::default()).unwrap();
     let shown = strip_str(&view::restored_tasks(&plan).to_terminal(Some(40))).to_string();

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use teamkeep::hook_program::HookProgram;
 use teamkeep::settings::client::ClientVersion;
 use teamkeep::settings::document::{Document, lenient_data};
-use teamkeep::settings::hook_command::{self, Entry};
+use teamkeep::settings::hook_command::{self, HookEntry};
 use teamkeep::settings::needs::Needs;
 use teamkeep::settings::plan;
 
@@ -161,7 +161,7 @@ impl Writer {
     }
 }
 
-fn wanted(version: &str) -> Vec<Entry> {
+fn wanted(version: &str) -> Vec<HookEntry> {
     let program = HookProgram::named("/opt/team keep/teamkeep").unwrap();
     plan::wanted(&ClientVersion::Known(version.parse().unwrap()), &program, &[], &Needs::builtin())
 }
