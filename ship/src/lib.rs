@@ -8,7 +8,7 @@
 //! ```
 //!
 //! [`rounds`] runs this for each destination. [`rows`] declares every column once, [`privacy`] decides which texts leave the machine, and
-//! [`identity`] under which names.
+//! [`setup`] under which names.
 
 pub mod cli;
 mod credential_process;
@@ -18,7 +18,6 @@ mod dry_run;
 mod excluded;
 mod gateway;
 mod host_state;
-mod identity;
 mod objects;
 pub mod otlp;
 mod outcome;
@@ -35,6 +34,5 @@ mod shipment;
 mod shipped_run;
 mod status;
 mod store_settings;
-mod tls_problem;
-mod tls_provider;
+mod tls;
 pub mod unsent_runs;

@@ -18,7 +18,7 @@ use url::Url;
 use crate::gateway::Gateway;
 use crate::profile::ProfileFiles;
 use crate::requests::Requests;
-use crate::{setup, store_settings, tls_problem};
+use crate::{setup, store_settings, tls};
 
 /// A bucket, a directory or a gateway, and the beginning of all names in it.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ impl Objects {
         let requests = Requests::to_store();
         let failed = |error: StoreError| {
             let other = "check `ship.store`, and the variables AWS_* of the environment";
-            let hint = if tls_problem::is_tls(&error) { tls_problem::NO_CERTIFICATES } else { other };
+            let hint = if tls::is_tls(&error) { tls::NO_CERTIFICATES } else { other };
             let cause = format!("{address}: {}", in_full(&error));
             Error::caused("cannot use the object store", cause).hint(hint)
         };
@@ -137,7 +137,7 @@ impl Objects {
                 Some("create the bucket or container first")
             }
             (StoreError::NotFound { .. }, _) => Some("check the address: no such object"),
-            _ => tls_problem::hint(error),
+            _ => tls::hint(error),
         };
         Error::caused(what, cause).maybe_hint(hint)
     }
@@ -158,7 +158,7 @@ fn hash(content: &[u8]) -> blake3::Hash {
 /// Formats the cause of an error, with its innermost cause, which `object_store` can omit.
 fn in_full(error: &StoreError) -> String {
     let text = error.source().map_or_else(|| error.to_string(), ToString::to_string);
-    let cause = tls_problem::innermost(error).to_string();
+    let cause = tls::innermost(error).to_string();
     if text.contains(&cause) { text } else { format!("{text}: {cause}") }
 }
 

@@ -3,8 +3,8 @@
 use teamkeep_model::time::Timestamp;
 use teamkeep_system::error::Result;
 
-use crate::identity::Identity;
 use crate::rows::day;
+use crate::setup::Identity;
 
 /// Rows, each with a line break.
 pub struct Part<'a> {

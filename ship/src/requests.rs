@@ -20,7 +20,7 @@ use teamkeep_system::clock::Clock;
 use url::Url;
 
 use crate::patience::Patience;
-use crate::{tls_problem, tls_provider};
+use crate::tls;
 
 /// How long one request may take. Objects have up to some 32 MiB.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
@@ -54,7 +54,7 @@ impl Requests {
     }
 
     fn repeated_if(is_temporary: fn(StatusCode) -> bool) -> Requests {
-        tls_provider::install();
+        tls::install();
         Requests { is_temporary, state: Arc::default() }
     }
 
@@ -120,7 +120,7 @@ impl HttpService for Patient {
                 Ok((answer, is_temporary)) => (Ok(answer), is_temporary),
                 Err(error) => {
                     let is_lasting = matches!(error.kind(), HttpErrorKind::Decode | HttpErrorKind::Unknown);
-                    let is_temporary = !is_lasting && tls_problem::hint(&error).is_none();
+                    let is_temporary = !is_lasting && tls::hint(&error).is_none();
                     (Err(error), is_temporary)
                 }
             };

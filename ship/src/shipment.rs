@@ -12,12 +12,12 @@ use teamkeep_system::error::{Error, Result};
 
 use crate::excluded::{ExcludedLogs, Exclusion};
 use crate::host_state::HostState;
-use crate::identity::Identity;
 use crate::outcome::{RoundOutcome, Sent};
 use crate::part::{Deliver, Part};
 use crate::privacy::Texts;
 use crate::rows::{Common, RowSink, Table, day, hosts};
 use crate::segment_events::{self, ReadError};
+use crate::setup::Identity;
 use crate::setup::Setup;
 use crate::shipped_run::ShippedRun;
 use crate::unsent_runs::{MAX_RUN_BYTES, run_size, too_large_note, unsent_runs};

@@ -9,12 +9,12 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::Result;
 
-use crate::identity::Identity;
 use crate::privacy::{IdentityKind, Texts};
 use crate::rows::{
     self, AgentFacts, ClientCall, IncidentFacts, MessageFacts, Row, RowSink, RunFacts, RunKey, TaskFacts,
     ToolFacts, TurnFacts, VerdictFacts, day,
 };
+use crate::setup::Identity;
 
 /// An ended run. Texts in it are dropped or redacted as configured.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use teamkeep_model::time;
 
 use super::Row;
-use crate::identity::Identity;
+use crate::setup::Identity;
 
 /// The columns that have a name in the semantic conventions of OpenTelemetry. All others are `teamkeep.COLUMN`.
 pub const CONVENTIONS: [(&str, &str); 6] = [

@@ -7,7 +7,7 @@ use prost::Message;
 use serde_json::Value;
 
 use super::{Row, attributes, ids};
-use crate::identity::Identity;
+use crate::setup::Identity;
 
 /// The columns with the text of a row, of which the first is the body.
 const BODIES: [&str; 4] = ["text", "reason", "payload", "summary"];

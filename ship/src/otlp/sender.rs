@@ -19,7 +19,7 @@ use url::Url;
 use super::Signal;
 use super::target::Secrets;
 use crate::requests::{self, Requests};
-use crate::tls_problem;
+use crate::tls;
 
 /// The time for a whole request and its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -52,8 +52,8 @@ impl Sender {
         let (logs, traces) = (Signal::Logs.address(base)?, Signal::Traces.address(base)?);
         let requests = Requests::to_receiver();
         let client = requests.client_to(&logs, TIMEOUT).map_err(|error| {
-            let hint = tls_problem::is_tls(&error).then_some(tls_problem::NO_CERTIFICATES);
-            let cause = tls_problem::innermost(&error).to_string();
+            let hint = tls::is_tls(&error).then_some(tls::NO_CERTIFICATES);
+            let cause = tls::innermost(&error).to_string();
             Error::caused("cannot prepare the connection to the OTLP receiver", cause).maybe_hint(hint)
         })?;
         let secrets = Secrets::of(&headers);
@@ -82,8 +82,8 @@ impl Sender {
         post.headers_mut().clone_from(&self.headers);
         self.requests.begin();
         let lost = |error: HttpError| {
-            let cause = format!("{address}: {}", tls_problem::innermost(&error));
-            Error::caused(what(), cause).maybe_hint(tls_problem::hint(&error))
+            let cause = format!("{address}: {}", tls::innermost(&error));
+            Error::caused(what(), cause).maybe_hint(tls::hint(&error))
         };
         let (head, body) = self.client.execute(post).await.map_err(lost)?.into_parts();
         let body = requests::read(body, MAX_RESPONSE_BYTES).await.map_err(lost)?;

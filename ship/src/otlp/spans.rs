@@ -14,7 +14,7 @@ use teamkeep_model::TraceParent;
 
 use super::attributes::{integer, nanos, of_row, scope, text};
 use super::{Row, attributes, ids};
-use crate::identity::Identity;
+use crate::setup::Identity;
 
 /// Flags of a span: sampled, and its parent is of the same process.
 const SAMPLED: u32 = 0x101;

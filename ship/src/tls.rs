@@ -1,9 +1,8 @@
 //! Hints for TLS connections that fail.
 
+use rustls::{CertificateError, Error as TlsError, InvalidMessage};
 use std::error::Error;
 use std::io;
-
-use rustls::{CertificateError, Error as TlsError, InvalidMessage};
 
 /// How to trust a private CA.
 const TRUST: &str = "add the server's CA certificate to the system's trust store, or (Linux) set SSL_CERT_FILE to a PEM file \
@@ -60,6 +59,14 @@ fn source<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stat
         Some(content) => Some(content),
         None => error.source(),
     }
+}
+
+// The implementation of cryptography for TLS.
+
+/// Selects `ring` for the connections that are made from now on. Also for those without TLS: the HTTP client needs one.
+pub fn install() {
+    // An error means that it is selected already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
 }
 
 #[cfg(test)]
