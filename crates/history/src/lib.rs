@@ -1,14 +1,14 @@
 //! What happened, from what was recorded. No hook call needs it.
 //!
 //! ```text
-//! store ─▶ reader, claims ─▶ timeline ─▶ files ─▶ report with its incidents
-//!                            ▲    └─────▶ search
-//!                       transcript
+//! store ─▶ reader, claims ─┬─▶ timeline ─▶ files ─▶ report with its incidents
+//!            transcript ────┴─▶ search
 //! ```
 //!
 //! [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`transcript`] reads Claude Code's
 //! transcripts, [`files`] finds the files that the agents changed, [`report`] sums a run up, and [`search`] finds texts in everything that is
-//! recorded. `reader` has the lines of several logs in order, `claims` which run a line belongs to, and [`Follower`] new lines as they come.
+//! recorded. `reader` has the lines of several logs in order, `claims` which run a line belongs to, [`parallel`] the
+//! threads, and [`Follower`] new lines as they come.
 
 #![warn(unreachable_pub)]
 

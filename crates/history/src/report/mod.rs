@@ -1,5 +1,5 @@
-//! The report of a run: who did what and when, at what cost, and what went wrong. Pure: from a run's recorded data to
-//! a [`Report`], which `report --format json` prints. Unknown values are `None`.
+//! The report of a run: who did what and when, at what cost, and what went wrong. A [`Report`] is
+//! made of a run's recorded data, and `report --format json` prints it. Unknown values are `None`.
 
 mod agents;
 mod incidents;
@@ -8,7 +8,9 @@ mod messages;
 mod observations;
 mod overview;
 mod spending;
+mod summary;
 mod tasks;
+mod tools;
 mod turns;
 mod verdict;
 mod work;
@@ -17,13 +19,15 @@ pub use agents::{Agent, Instance, Role};
 pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, restore_command};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use observations::{Observation, ObservationKind};
-pub use overview::{Count, Overview, Person, Phase, PhaseName, RunSummary, Topology};
+pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
 pub use spending::{BurnRate, ModelUsage, RestUsage, TaskUsage, TokenUsage};
+pub use summary::RunSummary;
 pub use tasks::{TaskHistory, TaskUpdate};
 pub use teamkeep_policy::spending::AS_OF as PRICES_AS_OF;
+pub use tools::{ToolUser, Tools};
 pub use turns::{ActivityTimes, Turn};
 pub use verdict::{RunOutcome, RunVerdict};
-pub use work::{TimePerAgent, ToolUser, Tools, Work};
+pub use work::{TimePerAgent, Work};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -84,7 +88,7 @@ impl Report {
             agents: agents::agents(&case, &turns),
             observations: observations::observations(&case, &mail, &tasks, &incidents),
             work: work::work(&case, &turns, &tasks, &mail, &incidents),
-            tools: work::tools(&case),
+            tools: tools::tools(&case),
             spending: spending.usage(&case, &tasks),
             incidents,
             files: file_histories(

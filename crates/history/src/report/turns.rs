@@ -1,4 +1,4 @@
-//! The turns of agents.
+//! When agents worked: their turns, and every sign of activity.
 
 use super::input::ReportInput;
 use crate::timeline::{AgentSign, DeliveredMessage, EntryKind, Kind, RunData, Timeline};

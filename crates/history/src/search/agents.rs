@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use memchr::{memchr, memmem};
 
-use super::line_filter::Blocks;
+use super::blocks::Blocks;
 use super::sources::{self, TextSource};
 use crate::reader::Range;
 use crate::timeline::RunCatalog;

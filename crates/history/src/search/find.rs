@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use super::hit::Hit;
-use super::hit::Merge;
+use super::merge::Merge;
 use super::scan::{MAX_AGENTS, Request, Scan, Scanned};
 use super::sources::{self, TextSource};
 use crate::parallel::{self, InOrder};

@@ -8,9 +8,11 @@
 //! contain a match are parsed.
 
 mod agents;
+mod blocks;
 mod find;
 mod hit;
 mod line_filter;
+mod merge;
 mod pattern;
 mod scan;
 mod sources;

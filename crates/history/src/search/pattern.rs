@@ -1,4 +1,4 @@
-//! A query: words and phrases, or a regular expression.
+//! A query: words and phrases, or a regular expression; and the literals that a line must have to match it.
 
 use super::line_filter::LineFilter;
 use regex::{Regex, RegexBuilder};
@@ -243,7 +243,7 @@ mod tests {
 }
 
 #[cfg(test)]
-mod required_literals_tests {
+mod literal_tests {
     use proptest::prelude::*;
 
     use super::super::pattern::{Pattern, Syntax};

@@ -10,10 +10,10 @@ use std::time::Instant;
 use memchr::memmem;
 
 use super::agents::Agents;
+use super::blocks::{Blocks, count_lines};
 use super::hit::Hit;
 use super::hit::Snippet;
 use super::line_filter::last_line;
-use super::line_filter::{Blocks, count_lines};
 use super::pattern::Pattern;
 use super::sources::{Content, Lines, TextSource};
 use super::texts;
@@ -166,14 +166,14 @@ impl<'a> Scan<'a> {
         let recorded = &parsed.recorded;
         let run = place.run.or(recorded.run.as_deref());
         let place = Place { session: recorded.session.as_deref(), run, ..place };
-        for document in texts::of_event(recorded) {
+        for text in texts::of_event(recorded) {
             // The input of a tool is found at the time of its call.
-            let is_input = recorded.event.starts_with("PostToolUse") && document.kind != TextKind::Result;
+            let is_input = recorded.event.starts_with("PostToolUse") && text.kind != TextKind::Result;
             let is_call = |line: &[u8]| memmem::find(line, b"\"PreToolUse\"").map(drop);
-            if is_input && self.is_wanted(&document) && line.find_before(&document.key, is_call).is_some() {
+            if is_input && self.is_wanted(&text) && line.find_before(&text.key, is_call).is_some() {
                 continue;
             }
-            self.add(document, place, scanned);
+            self.add(text, place, scanned);
         }
     }
 
@@ -185,19 +185,19 @@ impl<'a> Scan<'a> {
         place: Place<'_>,
         scanned: &mut Scanned,
     ) {
-        let (documents, session) = texts::of_transcript_line(line.bytes, owner);
+        let (found, session) = texts::of_transcript_line(line.bytes, owner);
         let session = session.as_deref().or(session_of(path));
-        for mut document in documents {
+        for mut text in found {
             // Finding the tool takes longer.
-            if document.kind == TextKind::Result && self.is_wanted(&document) {
-                let tool = line.find_before(&document.key, |line| texts::tool_of(line, &document.key));
+            if text.kind == TextKind::Result && self.is_wanted(&text) {
+                let tool = line.find_before(&text.key, |line| texts::tool_of(line, &text.key));
                 if tool.as_deref().is_some_and(texts::is_repeated) {
                     continue;
                 }
-                document.title = tool.unwrap_or_default();
+                text.title = tool.unwrap_or_default();
             }
-            let run = place.run.or_else(|| self.run_at(session?, document.at));
-            self.add(document, Place { session, run, ..place }, scanned);
+            let run = place.run.or_else(|| self.run_at(session?, text.at));
+            self.add(text, Place { session, run, ..place }, scanned);
         }
     }
 
@@ -213,8 +213,8 @@ impl<'a> Scan<'a> {
             // `verify` reports a content that is missing or damaged.
             let Ok(bytes) = contents.get(&hash) else { continue };
             if self.request.pattern.lines.selects(&bytes) {
-                for document in texts::of_team_file(&path, &bytes, state.at) {
-                    self.add(document, place, scanned);
+                for text in texts::of_team_file(&path, &bytes, state.at) {
+                    self.add(text, place, scanned);
                 }
             }
         }
@@ -229,31 +229,31 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether a text matches, and passes the filters by kind and time.
-    fn is_wanted(&self, document: &SearchText) -> bool {
-        let (request, at) = (self.request, document.at);
+    fn is_wanted(&self, text: &SearchText) -> bool {
+        let (request, at) = (self.request, text.at);
         at.millis() >= self.floor.load(Ordering::Relaxed)
-            && (request.kinds.is_empty() || request.kinds.contains(&document.kind))
+            && (request.kinds.is_empty() || request.kinds.contains(&text.kind))
             && request.since.is_none_or(|since| since <= at)
             && request.until.is_none_or(|until| at <= until)
-            && request.pattern.is_match(&document.text)
+            && request.pattern.is_match(&text.text)
     }
 
-    fn add(&self, document: SearchText, place: Place<'_>, scanned: &mut Scanned) {
-        if !self.is_wanted(&document) {
+    fn add(&self, text: SearchText, place: Place<'_>, scanned: &mut Scanned) {
+        if !self.is_wanted(&text) {
             return;
         }
         let run = place.run.map(str::to_owned);
-        let run = run.or_else(|| self.claims.run_of(None, place.session, document.at));
+        let run = run.or_else(|| self.claims.run_of(None, place.session, text.at));
         if self.request.run.is_some_and(|wanted| run.as_ref() != Some(&wanted.run)) {
             return;
         }
-        if !self.request.agents.is_empty() && !self.request.agents.contains(&document.agent) {
+        if !self.request.agents.is_empty() && !self.request.agents.contains(&text.agent) {
             if scanned.other_agents.len() < MAX_AGENTS {
-                scanned.other_agents.insert(document.agent);
+                scanned.other_agents.insert(text.agent);
             }
             return;
         }
-        let SearchText { kind, at, agent, title, key, text } = document;
+        let SearchText { kind, at, agent, title, key, text } = text;
         let transcript = match &place.source.lines {
             Lines::Transcript(path) => path.to_str().map(str::to_owned),
             _ => None,

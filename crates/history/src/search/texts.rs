@@ -1,4 +1,4 @@
-//! One text of the recorded data, with its kind and its author: the unit of a search.
+//! The texts in events, transcripts and team files: each with its kind and its author, the unit of a search.
 
 use crate::timeline::parse_kind;
 use crate::transcript::delivered;
@@ -75,8 +75,8 @@ pub(super) struct Author {
 }
 
 impl Author {
-    /// A document of this author; `None` without a text.
-    pub(super) fn document(&self, kind: TextKind, title: &str, text: String) -> Option<SearchText> {
+    /// A text of this author; `None` if it is empty.
+    pub(super) fn search_text(&self, kind: TextKind, title: &str, text: String) -> Option<SearchText> {
         let (agent, at, title) = (self.agent.clone(), self.at, title.to_owned());
         let is_empty = text.trim().is_empty();
         (!is_empty).then_some(SearchText { kind, at, agent, title, key: String::new(), text })
@@ -134,8 +134,9 @@ pub(super) fn of_event(recorded: &Recorded) -> Vec<SearchText> {
     }
     let payload = Payload::fields_of(&recorded.payload);
     let text = |key: &str| payload.text(key).unwrap_or_default();
-    let one =
-        |kind: TextKind, title: &str, text: String| author.document(kind, title, text).into_iter().collect();
+    let one = |kind: TextKind, title: &str, text: String| {
+        author.search_text(kind, title, text).into_iter().collect()
+    };
     match EventKind::named(&recorded.event) {
         EventKind::UserPromptSubmit => one(TextKind::Prompt, "", text("prompt").to_owned()),
         EventKind::Stop | EventKind::SubagentStop => {
@@ -153,8 +154,8 @@ pub(super) fn of_event(recorded: &Recorded) -> Vec<SearchText> {
             let id = payload.tool_use_id().unwrap_or_default();
             let tool = payload.tool_name().unwrap_or_default();
             let call = CalledTool { tool, id, input: payload.tool_input() };
-            let call = call.document(&author);
-            let failure = || author.document(TextKind::Result, tool, text("error").to_owned());
+            let call = call.search_text(&author);
+            let failure = || author.search_text(TextKind::Result, tool, text("error").to_owned());
             let result = result(&author, tool, payload.tool_response()).or_else(failure);
             let result = result.map(|result| SearchText { key: id.to_owned(), ..result });
             call.into_iter().chain(result).collect()
@@ -170,7 +171,7 @@ fn verdict_text(author: &Author, verdict: &str) -> Option<SearchText> {
     let verdict: Value = serde_json::from_str(verdict).ok()?;
     let field = |key: &str| verdict.get(key).and_then(Value::as_str).unwrap_or_default();
     let gate = if field("rule").is_empty() { field("gate") } else { field("rule") };
-    author.document(
+    author.search_text(
         TextKind::Verdict,
         &joined([field("decision"), gate]).replace('\n', " "),
         field("reason").to_owned(),
@@ -186,7 +187,7 @@ pub(super) struct CalledTool<'a> {
 }
 
 impl CalledTool<'_> {
-    pub(super) fn document(&self, author: &Author) -> Option<SearchText> {
+    pub(super) fn search_text(&self, author: &Author) -> Option<SearchText> {
         let field = |key: &str| self.input.get(key).and_then(Value::as_str).unwrap_or_default();
         let (kind, title, text) = match Tool::named(self.tool) {
             Tool::SendMessage => {
@@ -202,7 +203,7 @@ impl CalledTool<'_> {
             }
             _ => (TextKind::Tool, self.tool.to_owned(), strings(self.input)),
         };
-        Some(SearchText { key: self.id.to_owned(), ..author.document(kind, &title, text)? })
+        Some(SearchText { key: self.id.to_owned(), ..author.search_text(kind, &title, text)? })
     }
 
     /// The summary and the text of a message.
@@ -216,7 +217,7 @@ impl CalledTool<'_> {
 
 /// The result of a call. Those of the team's own tools are left out.
 fn result(author: &Author, tool: &str, response: &Value) -> Option<SearchText> {
-    if is_repeated(tool) { None } else { author.document(TextKind::Result, tool, strings(response)) }
+    if is_repeated(tool) { None } else { author.search_text(TextKind::Result, tool, strings(response)) }
 }
 
 /// Whether the results of a tool only repeat the input.
@@ -268,30 +269,30 @@ pub(super) fn of_transcript_line(
     let at = text("timestamp").and_then(time::parse).unwrap_or_default();
     let author = Author { agent: text("agentName").map_or_else(owner, str::to_owned), at };
     let session = text("sessionId").map(str::to_owned);
-    let documents = match record.pointer("/message/content") {
+    let texts = match record.pointer("/message/content") {
         Some(Value::String(content)) => said(&author, role, content),
         Some(Value::Array(blocks)) => {
             blocks.iter().flat_map(|block| block_texts(&author, role, block)).collect()
         }
         _ => Vec::new(),
     };
-    (documents, session)
+    (texts, session)
 }
 
 /// The texts of a message to an agent, or by it.
 fn said(author: &Author, role: Role, text: &str) -> Vec<SearchText> {
     if role == Role::Agent {
-        return author.document(TextKind::Reply, "", text.to_owned()).into_iter().collect();
+        return author.search_text(TextKind::Reply, "", text.to_owned()).into_iter().collect();
     }
     let messages = delivered(text);
     if messages.is_empty() {
-        return author.document(TextKind::Prompt, "", text.to_owned()).into_iter().collect();
+        return author.search_text(TextKind::Prompt, "", text.to_owned()).into_iter().collect();
     }
     let to = &author.agent;
     let own = messages.into_iter().filter(|message| !is_notice(&message.text)).filter_map(|message| {
         let from = Author { agent: message.from, at: author.at };
         let summary = message.summary.filter(|summary| !message.text.starts_with(summary.as_str()));
-        from.document(TextKind::Message, to, joined([&summary.unwrap_or_default(), &message.text]))
+        from.search_text(TextKind::Message, to, joined([&summary.unwrap_or_default(), &message.text]))
     });
     own.collect()
 }
@@ -315,21 +316,21 @@ pub(super) fn tool_of(line: &[u8], id: &str) -> Option<String> {
 
 fn block_texts(author: &Author, role: Role, block: &Value) -> Vec<SearchText> {
     let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
-    let document = match text("type") {
+    let found = match text("type") {
         "text" => return said(author, role, text("text")),
-        "thinking" => author.document(TextKind::Thinking, "", text("thinking").to_owned()),
+        "thinking" => author.search_text(TextKind::Thinking, "", text("thinking").to_owned()),
         "tool_use" => {
             let input = block.get("input").unwrap_or(&Value::Null);
-            CalledTool { tool: text("name"), id: text("id"), input }.document(author)
+            CalledTool { tool: text("name"), id: text("id"), input }.search_text(author)
         }
         "tool_result" => {
             let result = strings(block.get("content").unwrap_or(&Value::Null));
-            let result = author.document(TextKind::Result, "", result);
+            let result = author.search_text(TextKind::Result, "", result);
             result.map(|result| SearchText { key: text("tool_use_id").to_owned(), ..result })
         }
         _ => None,
     };
-    document.into_iter().collect()
+    found.into_iter().collect()
 }
 
 // The texts of a run's archived tasks and inboxes. Most of them are also in an event.
@@ -349,7 +350,7 @@ fn task_text(task: &Task, at: Timestamp) -> Option<SearchText> {
     let author = Author { agent: task.owner.clone().unwrap_or_else(|| "unassigned".to_owned()), at };
     let description = task.raw.get("description").and_then(Value::as_str).unwrap_or_default();
     let text = joined([task.subject.as_deref().unwrap_or_default(), description]);
-    author.document(TextKind::Task, &format!("#{}", task.id), text)
+    author.search_text(TextKind::Task, &format!("#{}", task.id), text)
 }
 
 fn inbox_texts(owner: &str, bytes: &[u8], seen: Timestamp) -> Vec<SearchText> {
@@ -358,7 +359,7 @@ fn inbox_texts(owner: &str, bytes: &[u8], seen: Timestamp) -> Vec<SearchText> {
         let at = message.timestamp.as_deref().and_then(time::parse).unwrap_or(seen);
         let author = Author { agent: message.from.unwrap_or_else(|| "unknown".to_owned()), at };
         let summary = message.summary.filter(|summary| !message.text.starts_with(summary.as_str()));
-        author.document(TextKind::Message, owner, joined([&summary.unwrap_or_default(), &message.text]))
+        author.search_text(TextKind::Message, owner, joined([&summary.unwrap_or_default(), &message.text]))
     });
     text.collect()
 }
@@ -394,7 +395,7 @@ mod tests {
 }
 
 #[cfg(test)]
-mod transcript_texts_tests {
+mod transcript_tests {
     use super::*;
     use serde_json::json;
 

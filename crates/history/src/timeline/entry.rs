@@ -1,4 +1,4 @@
-//! The entries of a timeline and their kinds.
+//! The entries of a timeline, their kinds and their JSON.
 
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};

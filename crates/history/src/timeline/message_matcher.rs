@@ -194,6 +194,7 @@ pub(super) struct MessageCandidate {
     signed: bool,
     /// Whether its sending was seen; otherwise only copies are known.
     pub sent: bool,
+    /// What it was before the policy blocked it.
     pub held: Option<MessageEvent>,
 }
 
@@ -265,7 +266,7 @@ impl MessageCandidate {
         self.refuse(Some(why));
     }
 
-    pub(super) fn release(&mut self) {
+    fn release(&mut self) {
         if let Some(event) = self.held.take() {
             self.message.event = event;
             self.message.refusal = None;
@@ -316,7 +317,7 @@ impl MessageCandidate {
         (self.message.event != MessageEvent::Refused || self.held.is_some()) && !self.has_copy_at(copy)
     }
 
-    pub(super) fn has_copy_at(&self, copy: &MessageCopy<'_>) -> bool {
+    fn has_copy_at(&self, copy: &MessageCopy<'_>) -> bool {
         self.found.iter().any(|(source, recipient)| *source == copy.source && recipient == copy.recipient)
     }
 
@@ -329,16 +330,11 @@ impl MessageCandidate {
     }
 
     /// Whether this copy is Claude Code's notice of this shutdown request, or of the answer.
-    pub(super) fn is_reported_by(&self, copy: &MessageCopy<'_>, notice: &Notice) -> bool {
+    fn is_reported_by(&self, copy: &MessageCopy<'_>, notice: &Notice) -> bool {
         self.is_reported_as(self.message.event, copy, notice)
     }
 
-    pub(super) fn is_reported_as(
-        &self,
-        event: MessageEvent,
-        copy: &MessageCopy<'_>,
-        notice: &Notice,
-    ) -> bool {
+    fn is_reported_as(&self, event: MessageEvent, copy: &MessageCopy<'_>, notice: &Notice) -> bool {
         let same = match (&self.message.request, &notice.request) {
             (Some(mine), Some(theirs)) => mine == theirs,
             _ => {
@@ -365,7 +361,7 @@ impl MessageCandidate {
 
     /// A teammate's name can include its team, `bob@parser-team`, and have any spelling that folds to it (2.1.328). A
     /// transcript without a known owner may be any agent's.
-    pub(super) fn is_for(&self, recipient: &str) -> bool {
+    fn is_for(&self, recipient: &str) -> bool {
         let to = self.message.to.as_deref();
         let is_its = |to: &str| {
             let name = to.split('@').next().unwrap_or_default();
@@ -376,12 +372,12 @@ impl MessageCandidate {
 
     /// Whether the copy is at this message's recipient. Two names can share an inbox, and the file name identifies
     /// neither.
-    pub(super) fn is_at(&self, copy: &MessageCopy<'_>) -> bool {
+    fn is_at(&self, copy: &MessageCopy<'_>) -> bool {
         let shared = || self.message.to.as_deref().is_some_and(|to| mailbox(to) == copy.recipient);
         self.is_for(copy.recipient) || (copy.source == Source::Inbox && shared())
     }
 
-    pub(super) fn is_from(&self, sender: &str) -> bool {
+    fn is_from(&self, sender: &str) -> bool {
         !self.signed || self.from == sender || self.message.signed_as.as_deref() == Some(sender)
     }
 
@@ -423,7 +419,7 @@ impl MessageCandidate {
     }
 }
 
-pub(super) fn event_of(word: &str) -> Option<MessageEvent> {
+fn event_of(word: &str) -> Option<MessageEvent> {
     match word {
         "shutdown_request" => Some(MessageEvent::ShutdownRequested),
         "shutdown_approved" => Some(MessageEvent::ShutdownApproved),
@@ -438,7 +434,7 @@ pub(super) fn event_of(word: &str) -> Option<MessageEvent> {
 
 /// The parts of such messages, by text.
 #[derive(Debug, Default)]
-pub(super) struct QuotedTags {
+struct QuotedTags {
     segments: HashMap<String, Vec<Segment>>,
 }
 

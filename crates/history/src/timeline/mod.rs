@@ -10,6 +10,7 @@ mod lifecycle;
 mod loaded_event;
 mod message_matcher;
 mod messages;
+mod new_entries;
 mod run_catalog;
 mod run_data;
 mod state;
@@ -27,8 +28,9 @@ pub use entry::{
 };
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
-pub use history::{History, InboxCopy, NewEntries, TaskIds};
+pub use history::{History, InboxCopy, TaskIds};
 pub use loaded_event::LoadedEvent;
+pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};
 pub use run_data::{ClockMap, RunData, is_client_gone, open_index};
 pub use state::{Departures, Diff, State, Things, diff, state};

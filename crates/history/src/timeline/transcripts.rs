@@ -1,4 +1,4 @@
-//! Reads the transcripts of a run.
+//! Reads the transcripts of a run, and finds the agent that each belongs to.
 
 use super::LoadedEvent;
 use crate::transcript::{Delivered, FileChanges, TranscriptItem, TranscriptRecord, records};

@@ -1,4 +1,5 @@
-//! The ends of turns that no hook of the agent reports: the user interrupted it, or it failed and no hook is installed for that.
+//! The ends of turns that no hook of the agent reports: the user interrupted it, or it failed and no hook is installed for that. And the answers
+//! that turns end with.
 
 use super::entry::{Entry, EntryKind, MessageEvent, Source, TurnEntry, TurnEvent, add_source};
 use super::lifecycle::session_name;

@@ -1,4 +1,5 @@
-//! Who waits for whom: open tasks that block others, questions without an answer, and abandoned tasks.
+//! Who waits for whom: the dependencies between open tasks, tasks that block others, questions without an answer, and
+//! abandoned tasks.
 
 use super::draft::{Draft, task_names};
 use super::scene::Scene;
@@ -296,7 +297,7 @@ fn dependents<'a>(ordered: &[&'a TaskHistory]) -> HashMap<&'a str, Vec<usize>> {
 }
 
 #[cfg(test)]
-mod dependencies_tests {
+mod dependency_tests {
     use super::*;
     use teamkeep_model::TaskStatus;
 

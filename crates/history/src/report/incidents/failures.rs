@@ -1,4 +1,4 @@
-//! Agents whose turn failed at a usage limit or another error of the API.
+//! Agents whose turn failed at a usage limit or another error of the API, and why.
 
 use super::draft::{Draft, task_names};
 use super::scene::Scene;
@@ -214,7 +214,7 @@ impl FailureCause {
 const MAX_MESSAGE_CHARS: usize = 200;
 
 #[cfg(test)]
-mod failure_cause_tests {
+mod cause_tests {
     use super::FailureCause::{self, Billing, Limit, Login, Model, Other, Server};
 
     #[test]

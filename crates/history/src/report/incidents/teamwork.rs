@@ -1,4 +1,5 @@
-//! Work that was done twice, completed too early, or useless; and actions that the loop guard had to allow.
+//! Work that was done twice, completed too early, or useless; actions that the loop guard had to allow, deleted tasks,
+//! and several agents under one name.
 
 use super::draft::{Draft, task_names};
 use super::scene::Scene;
