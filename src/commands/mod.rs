@@ -1,4 +1,5 @@
-//! One file for each command. They share `catalog` (reading the store), `output` and `installation` (Claude Code's hooks).
+//! One file or folder for each command. They share `catalog` (reading the store), `when` and `number` (arguments), `output`, `dry_run`
+//! and `installation` (Claude Code's hooks).
 
 pub mod blame;
 pub mod brief;

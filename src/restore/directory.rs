@@ -60,7 +60,7 @@ impl Directory {
         Ok(read.map(|(bytes, _)| bytes))
     }
 
-    /// Creates a complete file, never over another. It is not synced: the restore record has the content, and Claude Code waits
+    /// Creates a file, never over another. It appears complete, unless the file system has no hard links. It is not synced: the restore record has the content, and Claude Code waits
     /// at most three seconds for a lock (seen 2.1.177, 2.1.328).
     ///
     /// # Errors

@@ -23,11 +23,11 @@ use teamkeep_system::error::nearest;
 /// Maximum number of reported problems in one file.
 const MAX_PROBLEMS: usize = 100;
 
-/// How thorough the validation is. Compiling regular expressions costs more than all the rest.
+/// How thorough the validation is. Compiling the regular expressions of rules costs more than all the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Validation {
     Full,
-    /// A call that needs a regular expression compiles it.
+    /// Without those of rules: a call that needs one compiles it.
     WithoutRegexes,
 }
 

@@ -1,7 +1,7 @@
 //! `teamkeep.toml`, from text to typed configuration. Without a file the defaults apply, and no parser runs.
 //!
-//! A file goes through [`source`] → [`check`] → `model`; [`layers`] combines those of the organization, the user and the
-//! project.
+//! A file goes through [`source`] → [`check`] → `model`, whose values have one of the `kinds`; [`layers`] combines those of the
+//! `organization`, the user and the `project`.
 
 #![warn(unreachable_pub)]
 

@@ -1,4 +1,4 @@
-//! Numbers, amounts and lists in words: one way for hooks, the command line and the shipper.
+//! Numbers, amounts, lists, ids and cut texts, as people read them.
 
 /// A number with thousands separators: `1,234,567`.
 pub fn thousands(number: impl TryInto<u64>) -> String {

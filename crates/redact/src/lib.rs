@@ -1,7 +1,7 @@
 //! Removes secrets and personal data from texts: keys, tokens, e-mail addresses, home directories, and the user's
 //! patterns.
 //!
-//! The functions take and return text. Matches are counted by rule and never shown. Hook calls do not use this module,
+//! The functions take and return text. Matches are counted by rule and never shown. Hook calls do not use this crate,
 //! so the rules may use a regular expression engine that compiles slowly and matches fast.
 
 #![warn(unreachable_pub)]

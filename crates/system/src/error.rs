@@ -44,7 +44,7 @@ impl Error {
         Error { source: Some(cause.into()), ..Error::new(what) }
     }
 
-    /// The failed action of which this error is the cause. Class and hints stay.
+    /// The failed action of which this error is the cause. Its kind and its hints stay.
     pub fn within(mut self, what: impl Into<String>) -> Error {
         let (hints, kind) = (std::mem::take(&mut self.hints), self.kind);
         Error { hints, kind, ..Error::caused(what, self) }
