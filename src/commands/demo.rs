@@ -1,6 +1,7 @@
 //! `teamkeep demo`: a bundled example run.
 
 use std::path::{Path, PathBuf};
+use teamkeep_model::words::count;
 use teamkeep_model::words::dollars;
 
 use tempfile::TempDir;
@@ -9,7 +10,6 @@ use super::output;
 use crate::context::Context;
 use crate::demo::{self, DemoOutcome, check::CheckOutcome};
 use crate::hook_program::{HookProgram, shell_invocation};
-use crate::settings::plan::count;
 use crate::view::{Document, bold, dim, plain};
 use teamkeep_config::Config;
 use teamkeep_history::report::Report;

@@ -11,10 +11,11 @@ use crate::settings::client::{self, ClientVersion};
 use crate::settings::document::{check_strict, lenient_data};
 use crate::settings::file::SettingsFile;
 use crate::settings::install_records::{AddedVariables, InstallRecords};
-use crate::settings::plan::{self, count};
+use crate::settings::plan::{self};
 use crate::settings::skill::{Skill, SkillChange};
 use crate::settings::version::Version;
 use crate::settings::{hook_command, variables};
+use teamkeep_model::words::count;
 use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug, clap::Args)]

@@ -4,6 +4,7 @@
 //! count: the result must be the same on each machine.
 
 use std::path::{Path, PathBuf};
+use teamkeep_model::words::count;
 
 use super::installation::{
     NewContent, SettingsTarget, edit_error, print_diff, print_hooks_of_policy, print_unsupported,
@@ -18,7 +19,7 @@ use crate::settings::install_records::AddedVariables;
 use crate::settings::layer::{SettingsLayer, SettingsScope};
 use crate::settings::managed_files::{ONLY_MANAGED, drop_in_file, files};
 use crate::settings::needs::Needs;
-use crate::settings::plan::{self, count};
+use crate::settings::plan::{self};
 use crate::settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
 use crate::settings::version::{FIRST_WITH_DROP_INS, Version};
 use crate::settings::{hook_command, managed};

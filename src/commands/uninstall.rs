@@ -5,9 +5,9 @@ use crate::context::Context;
 use crate::settings::document::lenient_data;
 use crate::settings::file::SettingsFile;
 use crate::settings::install_records::{AddedVariables, InstallRecords, Record};
-use crate::settings::plan::count;
 use crate::settings::skill::{Skill, SkillChange};
 use crate::settings::{hook_command, managed, variables};
+use teamkeep_model::words::count;
 use teamkeep_system::error::Result;
 use teamkeep_system::fs::Lock;
 

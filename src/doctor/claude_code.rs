@@ -1,13 +1,14 @@
 //! Checks Claude Code: its version, its switches, and the settings files that it reads.
 
 use serde_json::Value;
+use teamkeep_model::words::count;
 
 use super::{Code, Diagnosis, Facts, Health, bad, ok, unknown, warn};
 use crate::settings::client::ClientVersion;
 use crate::settings::document::check_strict;
 use crate::settings::layer::{SettingsLayer, SettingsScope, State, managed_with_hooks, managed_with_switch};
 use crate::settings::managed_files::{DISABLED, ONLY_MANAGED};
-use crate::settings::plan::{count, named};
+use crate::settings::plan::named;
 use crate::settings::variables::{TASKS, TEAMS, is_on, value};
 use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows};
 use teamkeep_config::{Gate, Mode, Policy, PrematureShutdown};

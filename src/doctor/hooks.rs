@@ -2,6 +2,7 @@
 //! once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use teamkeep_model::words::count;
 
 use serde_json::Value;
 
@@ -10,7 +11,6 @@ use crate::settings::installed::{differing, install_command};
 use crate::settings::layer::{SettingsLayer, SettingsScope, managed_with_switch, running};
 use crate::settings::managed_files::ONLY_MANAGED;
 use crate::settings::needs::Needs;
-use crate::settings::plan::count;
 use crate::settings::version::LAST_COMPARING_COMMANDS;
 use teamkeep_system::command::quoted;
 

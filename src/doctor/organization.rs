@@ -1,10 +1,10 @@
 //! Checks what applies to every user: Claude Code's managed settings, and the organization's configuration.
 
 use std::path::{Path, PathBuf};
+use teamkeep_model::words::count;
 
 use super::{Diagnosis, Facts, bad, ok};
 use crate::settings::layer::{SettingsScope, State};
-use crate::settings::plan::count;
 use crate::settings::protection::{EXECUTE, READ, obstacle, weakness};
 use teamkeep_config::{Code, ORGANIZATION_FILE};
 use teamkeep_store::access::unexpected;

@@ -1,8 +1,8 @@
 //! Checks that the policy files are valid and trusted.
 
 use super::{Diagnosis, Facts, bad, ok, warn};
-use crate::settings::plan::count;
 use teamkeep_config::{Code, Problem, TrustState};
+use teamkeep_model::words::count;
 use teamkeep_system::command::quoted;
 
 /// Checks that the files are valid.

@@ -1,11 +1,11 @@
 //! Checks the recorded data: the last event, the newest run, failures of teamkeep, and the teams that run or are stale.
 
 use std::path::{Path, PathBuf};
+use teamkeep_model::words::count;
 
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::hook_program::shell_operand;
 use crate::restore::holder;
-use crate::settings::plan::count;
 use crate::verify::{Scope, Verifier};
 use teamkeep_history::Range;
 use teamkeep_model::event::{OVERRIDE, SafeName};

@@ -1,6 +1,7 @@
 //! Checks that recorded data can be shipped and notifications can be sent, if that is configured, and that it was.
 
 use std::path::Path;
+use teamkeep_model::words::count;
 
 use chrono::TimeDelta;
 use teamkeep_hook::find_shipper;
@@ -13,7 +14,6 @@ use teamkeep_system::fs::read_private;
 use super::record::when;
 use super::{Diagnosis, Facts, bad, ok, warn};
 use crate::notify;
-use crate::settings::plan::count;
 
 /// Maximum size of a file with headers or with a key in bytes.
 const MAX_SECRET_BYTES: u64 = 64 << 10;

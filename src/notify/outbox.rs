@@ -61,7 +61,7 @@ struct Delivery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum State {
-    /// Not sent: another one of the kind and agent was sent shortly before, or it ended long ago.
+    /// Not sent: another one of the kind and agent was due shortly before, or it ended long ago.
     Quiet,
     /// An attempt failed, or was interrupted.
     Pending,
@@ -87,8 +87,6 @@ pub struct Outbox {
     ledger: Ledger,
     /// When the pending deliveries are sent again; `None` if none is pending.
     retry_at: Option<Instant>,
-    /// Whether this call sends the pending deliveries.
-    is_retry: bool,
 }
 
 impl Outbox {
@@ -102,22 +100,23 @@ impl Outbox {
         let read = file.read().and_then(|content| Ok(content.valid()?));
         let read = read.map_err(|error| Error::caused("cannot read which notifications were sent", error))?;
         let ledger = read.unwrap_or(Ledger { v: V, ..Ledger::default() });
-        Ok(Outbox { archive: archive.clone(), run: run.to_owned(), ledger, retry_at: None, is_retry: true })
+        Ok(Outbox { archive: archive.clone(), run: run.to_owned(), ledger, retry_at: None })
     }
 
     /// Sends all that are due and returns the deliveries that are given up.
     ///
     /// # Errors
-    /// The file cannot be written: the incident was not sent, because it could be sent again and again.
+    /// The file cannot be written: before an attempt, so that the incident is not sent; or after it, so that the next process
+    /// sends it again.
     pub fn deliver(&mut self, batch: &Batch<'_>) -> Result<Vec<String>> {
-        self.is_retry = self.retry_at.is_none_or(|at| at <= Instant::now());
-        if self.is_retry {
+        let is_retry = self.retry_at.is_none_or(|at| at <= Instant::now());
+        if is_retry {
             self.retry_at = None;
         }
         let mut problems = Vec::new();
         for destination in batch.destinations {
             for incident in batch.incidents.iter().filter(|incident| is_wanted(batch.notify, incident)) {
-                if let Some(delivery) = self.due(&destination.key(), incident, batch)? {
+                if let Some(delivery) = self.due(&destination.key(), incident, batch, is_retry)? {
                     problems.extend(self.attempt(destination, incident, delivery, batch)?);
                 }
             }
@@ -130,8 +129,14 @@ impl Outbox {
         self.retry_at
     }
 
-    /// The delivery of an incident, if it is sent now.
-    fn due(&mut self, key: &str, incident: &Incident, batch: &Batch<'_>) -> Result<Option<Delivery>> {
+    /// The delivery of an incident, if it is sent now. Pending ones are sent again only at a retry.
+    fn due(
+        &mut self,
+        key: &str,
+        incident: &Incident,
+        batch: &Batch<'_>,
+        is_retry: bool,
+    ) -> Result<Option<Delivery>> {
         let now = batch.now;
         let quiet = TimeDelta::from_std(batch.notify.quiet).unwrap_or(TimeDelta::MAX);
         let new = Delivery::new(incident, State::Pending, now);
@@ -146,7 +151,7 @@ impl Outbox {
         match deliveries.get(&incident.id) {
             Some(known) => Ok(match known.state {
                 State::Sent | State::Failed => None,
-                State::Pending => self.is_retry.then(|| known.clone()),
+                State::Pending => is_retry.then(|| known.clone()),
                 State::Quiet => (incident.to.is_none() && !is_quiet).then_some(new),
             }),
             None if incident.to.is_some_and(|to| now - to > MAX_AGE) || is_quiet => {

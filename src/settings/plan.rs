@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 use std::ops::Range;
+use teamkeep_model::words::count;
 
 use serde_json::{Map, Value, json};
 use similar::{ChangeTag, TextDiff};
@@ -232,11 +233,6 @@ pub fn difference(installed: &[HookEntry], wanted: &[HookEntry]) -> Option<Strin
     let parts = parts.iter().filter(|(_, events)| !events.is_empty());
     let parts: Vec<String> = parts.map(|(what, events)| format!("{what} {}", named(events))).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
-}
-
-/// A number of things: `1 event`, `2 events`.
-pub fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The names, limited in number.

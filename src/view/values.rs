@@ -1,6 +1,7 @@
 //! Formats single values for people: times, sizes, counts, names.
 
 use std::collections::BTreeMap;
+use teamkeep_model::words::cut;
 
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
@@ -118,11 +119,7 @@ pub fn cut_to(text: &str, columns: usize) -> String {
 
 /// The first line of a text, at most 100 characters.
 pub fn first_line(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default().trim();
-    if line.chars().count() <= 100 {
-        return line.to_owned();
-    }
-    line.chars().take(99).chain(['…']).collect()
+    cut(text.trim().lines().next().unwrap_or_default().trim(), 100)
 }
 
 /// A text in a JSON object; `None` for an empty one.

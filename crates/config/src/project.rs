@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use teamkeep_model::words::count;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -159,13 +160,9 @@ fn standing(project: &Project, trust: &Path, problems: &mut Vec<Problem>) -> Tru
 impl Project {
     /// `2 checks and 1 rule`.
     pub fn runs(&self) -> String {
-        let count = |count: usize, what: &str| match count {
-            0 => None,
-            1 => Some(format!("1 {what}")),
-            more => Some(format!("{more} {what}s")),
-        };
-        let all = [count(self.checks.len(), "check"), count(self.rules.len(), "rule")];
-        all.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+        let all = [(self.checks.len(), "check"), (self.rules.len(), "rule")];
+        let some = all.into_iter().filter(|(number, _)| *number > 0);
+        some.map(|(number, what)| count(number, what)).collect::<Vec<_>>().join(" and ")
     }
 
     fn problem(&self) -> Option<Problem> {
