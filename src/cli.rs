@@ -2,15 +2,16 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
+use teamkeep_terminal::{Ui, explained};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::context::{self, Context};
-use crate::ui::{Ui, usage};
+use crate::usage;
 use crate::{commands, former_names};
 use teamkeep_model::time;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{EXIT_CODES, Result, USAGE};
+use teamkeep_terminal::{self, Context};
 
 /// Flight recorder and gatekeeper for Claude Code agent teams
 #[derive(Debug, Parser)]
@@ -180,7 +181,7 @@ pub fn main(args: &[OsString]) -> ExitCode {
     match dispatch(cli.command, ui, &cli.options) {
         Ok(code) => code,
         Err(error) => {
-            let error = context::explained(error);
+            let error = explained(error);
             ui.report(&error);
             ExitCode::from(error.exit_code())
         }

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 
-use crate::ui::usage::command_place;
+use crate::usage::command_place;
 
 /// Former words of a command, and the present ones.
 const COMMANDS: &[(&[&str], &[&str])] = &[

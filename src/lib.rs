@@ -10,31 +10,26 @@
 //! [`commands`] has one file a command: it parses arguments, calls a module and passes the result to [`view`].
 //! `former_names` replaces names of earlier versions in it. [`brief`] has the facts for an agent that has lost its context.
 //! [`bundle`] exports and imports runs; [`prune`] and [`verify`] maintain the store; [`notify`] sends incidents of running teams;
-//! [`settings`] edits Claude Code's settings, and [`doctor`] checks the installation. [`demo`] replays an example, and
-//! [`context`] and [`ui`] are what every command gets: configuration, paths, terminal.
+//! [`doctor`] checks the installation, which [`teamkeep_settings`] edits. [`demo`] replays an example. [`teamkeep_terminal`] is what
+//! every command gets: configuration, paths, terminal.
 
 mod backtest;
 mod brief;
 pub mod bundle;
 pub mod cli;
 mod commands;
-pub mod context;
 pub mod demo;
 pub mod doctor;
 mod former_names;
-pub mod hook_program;
 mod notify;
 mod prune;
 pub mod restore;
-pub mod settings;
+mod skill;
 pub mod status;
-pub mod ui;
+mod usage;
 pub mod verify;
 pub mod view;
 pub mod watch;
-
-pub use commands::catalog::parse_time;
-pub use commands::ship as ship_command;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -51,7 +46,7 @@ pub fn run(args: Vec<OsString>) -> ExitCode {
             teamkeep_hook::run(event.as_deref(), by)
         }
         None => {
-            diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, ui::terminal::close);
+            diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, watch::close);
             cli::main(&args)
         }
     }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use teamkeep_model::words::count;
 
 use clap::{Parser, Subcommand};
-use teamkeep::context::Context;
-use teamkeep::ship_command::{EXAMPLES, SendArgs, ShipCommand};
-use teamkeep::ui::Ui;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::shipping::Shipping;
 use teamkeep_system::error::{Error, Result, USAGE};
 use teamkeep_system::{diagnostics, fs};
+use teamkeep_terminal::Context;
+use teamkeep_terminal::Ui;
+use teamkeep_terminal::ship_options::{EXAMPLES, SendArgs, ShipCommand};
 
 use crate::outcome::RoundOutcome;
 use crate::patience::random;
@@ -115,7 +115,8 @@ fn run(cli: Cli, ui: Ui) -> Result<ExitCode> {
 fn send(args: &SendArgs, ui: Ui) -> Result<ExitCode> {
     let setup = Setup::new(Context::new(ui)?)?;
     let now = setup.context.clock.now();
-    let since = args.since.as_deref().map(|since| teamkeep::parse_time(since, None, now)).transpose()?;
+    let since =
+        args.since.as_deref().map(|since| teamkeep_terminal::parse_time(since, None, now)).transpose()?;
     if args.dry_run {
         dry_run::print(&setup, since, args.json)?;
         return Ok(ExitCode::SUCCESS);

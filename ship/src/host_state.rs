@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use teamkeep::settings::installed::events;
-use teamkeep::settings::layer::layers;
 use teamkeep_config::{ShipPrivacy, file_hash};
 use teamkeep_model::time::Timestamp;
+use teamkeep_settings::installed::events;
+use teamkeep_settings::layer::layers;
 use teamkeep_store::shipping::{Shipping, ShippingState};
 use teamkeep_system::process::{self, Outcome, Run};
 

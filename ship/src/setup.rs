@@ -5,10 +5,8 @@ use crate::profile::ProfileFiles;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use std::io;
 use std::path::Path;
-use teamkeep::bundle;
-use teamkeep::context::Context;
 use teamkeep_config::ShipPrivacy;
-use teamkeep_history::timeline::RunCatalog;
+use teamkeep_history::timeline::{RunCatalog, homes};
 use teamkeep_redact::Redactor;
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_store::log::Logs;
@@ -16,6 +14,7 @@ use teamkeep_store::shipping::{Shipping, ShippingState};
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
+use teamkeep_terminal::Context;
 
 /// Maximum size of a file with a secret.
 const MAX_SECRET_BYTES: u64 = 64 << 10;
@@ -82,7 +81,7 @@ impl Setup {
     /// The home directories of this user and of the users in a run.
     pub fn homes_of(&self, run: &RunRecord) -> Vec<String> {
         let own = self.context.env.home.iter().map(|home| home.display().to_string());
-        bundle::homes(run).into_iter().chain(own).collect()
+        homes(run).into_iter().chain(own).collect()
     }
 
     /// The home directories of the users in all runs.

@@ -4,11 +4,11 @@ use std::io::Write;
 use teamkeep_model::words::count;
 
 use serde::Serialize;
-use teamkeep::context::Context;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::shipping::{Destination, Last, RemovedUnshipped, RunDelivery, Shipping};
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 use crate::setup::Setup;
 use crate::unsent_runs::unsent_runs;

@@ -7,22 +7,11 @@ mod export;
 mod import;
 mod redact_entries;
 
-use std::collections::BTreeSet;
-
 pub use export::export;
 pub use import::{ImportTarget, ImportedRun, import};
-
-use teamkeep_store::archive::RunRecord;
 
 const RUN: &str = "run.json";
 const SNAPSHOTS: &str = "snapshots.jsonl";
 const EVENTS: &str = "events.jsonl";
 const TRANSCRIPTS: &str = "transcripts.json";
 const OBJECTS: &str = "objects";
-
-/// The home directories of the run's users: Claude Code's directory is in one.
-pub fn homes(run: &RunRecord) -> Vec<String> {
-    let paths = run.sessions.iter().filter_map(|session| session.transcript.as_deref());
-    let homes = paths.filter_map(|path| path.split_once("/.claude/").map(|(home, _)| home.to_owned()));
-    homes.filter(|home| home.starts_with('/')).collect::<BTreeSet<String>>().into_iter().collect()
-}

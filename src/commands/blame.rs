@@ -8,7 +8,6 @@ use serde_json::json;
 use super::catalog::{self, catalog};
 use super::file_changes::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
-use crate::context::Context;
 use crate::view;
 use teamkeep_history::files::{Attribution, FileChange, FoundBy, LineFinder, PresentLine, ToolChange};
 use teamkeep_history::timeline::{RunCatalog, merge, project};
@@ -16,6 +15,7 @@ use teamkeep_store::archive::RunRecord;
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
+use teamkeep_terminal::Context;
 
 /// The newest runs in whose projects a file is searched for.
 const MAX_PROJECTS: usize = 5;

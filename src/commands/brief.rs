@@ -4,7 +4,6 @@ use super::catalog::{moment_of_run, surroundings, time_of_run, with_run};
 use super::number;
 use super::output::{self, JsonOption};
 use crate::brief::Brief;
-use crate::context::Context;
 use crate::status::Observed;
 use crate::view;
 use teamkeep_config::{ContextLoss, ContextPart};
@@ -14,6 +13,7 @@ use teamkeep_model::event::LEAD;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result, unknown};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

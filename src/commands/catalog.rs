@@ -2,25 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use super::when::{RunTimes, When};
-use crate::context::Context;
 use crate::status::{Observed, Surroundings};
-use crate::{bundle, view};
+use crate::view;
 use teamkeep_history::ReadErrors;
-use teamkeep_history::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData};
+use teamkeep_history::timeline::{DetailLevel, OpenedRun, RunCatalog, RunData, homes};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_redact::Redactor;
 use teamkeep_store::access;
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_store::log::Logs;
 use teamkeep_system::command::quoted;
-use teamkeep_system::error::{Error, Result};
+use teamkeep_system::error::Result;
+use teamkeep_terminal::{Context, When, parse_time};
 
 const MAX_LISTED: usize = 5;
-const TIME_FORMS: &str = "expected 17:53, 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w)";
-/// The additional form if a run is named.
-const RELATIVE_FORM: &str = ", or the time since the start of the run (+1m30s)";
-
 /// Lists the recorded runs. Fails when they cannot be listed: an empty list would look like an empty store.
 pub fn catalog(context: &Context) -> Result<RunCatalog> {
     let catalog = lenient_catalog(context);
@@ -88,22 +83,8 @@ pub fn surroundings<'a>(context: &'a Context, catalog: &'a RunCatalog) -> Surrou
 /// the present one.
 pub fn redactor<'a>(context: &Context, runs: impl IntoIterator<Item = &'a RunRecord>) -> Result<Redactor> {
     let own = context.env.home.iter().map(|home| home.display().to_string());
-    let homes: BTreeSet<String> = runs.into_iter().flat_map(bundle::homes).chain(own).collect();
+    let homes: BTreeSet<String> = runs.into_iter().flat_map(homes).chain(own).collect();
     Redactor::new(&context.config.privacy, &Vec::from_iter(homes))
-}
-
-/// Parses a time: see [`When`]. `run` is the run that it may be relative to.
-pub fn parse_time(text: &str, run: Option<RunTimes>, now: Timestamp) -> Result<Timestamp> {
-    let when = When::parse(text);
-    let why = match (when, run) {
-        (Some(When::FromStart(_)), None) => ": it is relative to the start of a run, and no run is named",
-        _ => "",
-    };
-    let time = when.and_then(|when| when.time(now, run));
-    let relative = run.map_or("", |_| RELATIVE_FORM);
-    time.ok_or_else(|| {
-        Error::usage(format!("invalid time {text:?}{why}")).hint(format!("{TIME_FORMS}{relative}"))
-    })
 }
 
 pub fn time_of_run(context: &Context, text: Option<&str>, run: &RunRecord) -> Result<Option<Timestamp>> {

@@ -11,9 +11,7 @@ use clap_complete::env::{EnvCompleter, Shells};
 
 use super::catalog::catalog;
 use super::output;
-use crate::context::Context;
 use crate::restore::UndoLog;
-use crate::ui::Ui;
 use teamkeep_config::Gate;
 use teamkeep_history::report::RunSummary;
 use teamkeep_history::search;
@@ -21,6 +19,8 @@ use teamkeep_history::timeline::{Kind, RunCatalog, Summary, merge};
 use teamkeep_model::event::{ActorKind, LEAD, OVERRIDE};
 use teamkeep_model::payload::KNOWN;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
+use teamkeep_terminal::Ui;
 
 const VARIABLE: &str = "TEAMKEEP_COMPLETE";
 const NAME: &str = "teamkeep";

@@ -10,16 +10,16 @@ use serde_json::{Value as Json, json};
 use super::installation::missing_hooks;
 use super::output::{JsonOption, counted_problems, print, print_json, print_problems};
 use super::policy::trust;
-use crate::context::Context;
-use crate::ui::escape;
 use crate::view::{self, Document, plain};
 use teamkeep_config::schema::{Key, keys, schema};
 use teamkeep_config::{
     Code, Effective, Files, ORGANIZATION_FILE, Origin, PROJECT_FILE, Problem, Setting, TEMPLATE, TrustState,
     layers, misnamed_file,
 };
+use teamkeep_model::unicode::escape;
 use teamkeep_system::error::{self, Error, Result};
 use teamkeep_system::fs;
+use teamkeep_terminal::Context;
 
 /// Wider keys and values do not widen their columns.
 const MAX_KEY_CHARS: usize = 60;

@@ -1,26 +1,27 @@
 //! `teamkeep demo`: a bundled example run.
 
 use std::path::{Path, PathBuf};
+use teamkeep_model::unicode::escape;
 use teamkeep_model::words::count;
 use teamkeep_model::words::dollars;
 
 use tempfile::TempDir;
 
 use super::output;
-use crate::context::Context;
 use crate::demo::{self, DemoOutcome, check::CheckOutcome};
-use crate::hook_program::{HookProgram, shell_invocation};
 use crate::view::{Document, bold, dim, plain};
 use teamkeep_config::Config;
 use teamkeep_history::report::Report;
 use teamkeep_history::timeline::{Entry, OpenedRun, RunCatalog, Summary, merge};
 use teamkeep_model::time::duration;
 use teamkeep_policy::Decision;
+use teamkeep_settings::program::{HookProgram, shell_invocation};
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::Logs;
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Cause, Error, Result};
 use teamkeep_system::fs::make_private_dir;
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -164,7 +165,7 @@ fn check(context: &Context) -> Result<()> {
         count(tasks, "task"),
         count(messages, "message"),
         first.gate,
-        crate::ui::escape(first.reason.trim_end_matches('.')),
+        escape(first.reason.trim_end_matches('.')),
         median.as_secs_f64() * 1e3,
     );
     output::print(context, &text)

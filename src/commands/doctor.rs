@@ -8,13 +8,13 @@ use serde_json::json;
 use super::install;
 use super::installation::SettingsTarget;
 use super::output::JsonOption;
-use crate::context::Context;
 use crate::doctor::store::{self, FixStep};
 use crate::doctor::{Facts, Health, Verdict, run_checks};
-use crate::settings::client::{self, VersionProbe};
 use crate::view;
 use teamkeep_config::misnamed_file;
+use teamkeep_settings::client::{self, VersionProbe};
 use teamkeep_system::error::Result;
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

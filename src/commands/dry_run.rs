@@ -1,9 +1,9 @@
 //! The end of a dry run, the same for all commands: the command that does it. The output before it has `would delete` or
 //! `would restore`.
 
-use crate::context::Context;
-use crate::hook_program::shell_invocation;
+use teamkeep_settings::program::shell_invocation;
 use teamkeep_system::command::quoted;
+use teamkeep_terminal::Context;
 
 /// Prints the present command line without `--dry-run`, and with this option.
 pub fn show_command(context: &Context, option: Option<&str>) {

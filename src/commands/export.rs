@@ -7,9 +7,9 @@ use tempfile::NamedTempFile;
 
 use super::catalog::{self, catalog, redactor};
 use super::output;
-use crate::context::Context;
 use crate::{bundle, view};
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf, absolute};
 
 use super::catalog;
-use crate::context::Context;
 use teamkeep_history::files::{Attribution, FileChange};
 use teamkeep_history::timeline::{RunCatalog, merge};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result, nearest};
 use teamkeep_system::fs;
+use teamkeep_terminal::Context;
 
 /// Number of runs that are in memory at a time.
 const RUNS_AT_ONCE: usize = 16;

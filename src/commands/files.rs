@@ -8,12 +8,12 @@ use serde_json::json;
 use super::catalog::{self, catalog, with_run};
 use super::file_changes::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
-use crate::context::Context;
 use crate::view;
 use teamkeep_history::files::{Attribution, FileChange, agent_trace, file_histories};
 use teamkeep_history::timeline::{DetailLevel, RunData, merge, project};
 use teamkeep_model::event::LEAD;
 use teamkeep_system::error::{Error, Result, unknown};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

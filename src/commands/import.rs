@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use super::catalog::{self, catalog};
 use crate::bundle::{self, ImportTarget, ImportedRun};
-use crate::context::Context;
 use crate::view::count;
 use teamkeep_config as config;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

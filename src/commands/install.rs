@@ -5,18 +5,18 @@ use super::installation::{
     NewContent, SettingsTarget, edit_error, list_custom_hooks, needed_hooks, print_diff,
     print_hooks_of_policy, print_unsupported, print_variables,
 };
-use crate::context::Context;
-use crate::hook_program::HookProgram;
-use crate::settings::client::{self, ClientVersion};
-use crate::settings::document::{check_strict, lenient_data};
-use crate::settings::file::SettingsFile;
-use crate::settings::install_records::{AddedVariables, InstallRecords};
-use crate::settings::plan::{self};
-use crate::settings::skill::{Skill, SkillChange};
-use crate::settings::version::Version;
-use crate::settings::{hook_command, variables};
+use crate::skill::{Skill, SkillChange};
 use teamkeep_model::words::count;
+use teamkeep_settings::client::{self, ClientVersion};
+use teamkeep_settings::document::{check_strict, lenient_data};
+use teamkeep_settings::file::SettingsFile;
+use teamkeep_settings::install_records::{AddedVariables, InstallRecords};
+use teamkeep_settings::plan::{self};
+use teamkeep_settings::program::HookProgram;
+use teamkeep_settings::version::Version;
+use teamkeep_settings::{hook_command, variables};
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -10,21 +10,21 @@ use super::installation::{
     NewContent, SettingsTarget, edit_error, print_diff, print_hooks_of_policy, print_unsupported,
 };
 use super::output;
-use crate::context::Context;
-use crate::hook_program::HookProgram;
-use crate::settings::client::ClientVersion;
-use crate::settings::document::{check_strict, lenient_data};
-use crate::settings::file::SettingsFile;
-use crate::settings::install_records::AddedVariables;
-use crate::settings::layer::{SettingsLayer, SettingsScope};
-use crate::settings::managed_files::{ONLY_MANAGED, drop_in_file, files};
-use crate::settings::needs::Needs;
-use crate::settings::plan::{self};
-use crate::settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
-use crate::settings::version::{FIRST_WITH_DROP_INS, Version};
-use crate::settings::{hook_command, managed};
 use teamkeep_config::{Files, ORGANIZATION_FILE, layers};
+use teamkeep_settings::client::ClientVersion;
+use teamkeep_settings::document::{check_strict, lenient_data};
+use teamkeep_settings::file::SettingsFile;
+use teamkeep_settings::install_records::AddedVariables;
+use teamkeep_settings::layer::{SettingsLayer, SettingsScope};
+use teamkeep_settings::managed_files::{ONLY_MANAGED, drop_in_file, files};
+use teamkeep_settings::needs::Needs;
+use teamkeep_settings::plan::{self};
+use teamkeep_settings::program::HookProgram;
+use teamkeep_settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
+use teamkeep_settings::version::{FIRST_WITH_DROP_INS, Version};
+use teamkeep_settings::{hook_command, managed};
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Options for --scope managed")]

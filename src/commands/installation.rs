@@ -2,25 +2,26 @@
 //! the policy in force needs.
 
 use std::path::{Path, PathBuf};
+use teamkeep_model::unicode::escape;
 
 use super::{dry_run, output};
-use crate::context::Context;
-use crate::hook_program::{HookProgram, shell_invocation};
-use crate::settings::client::ClientVersion;
-use crate::settings::document::{check_strict, lenient_data};
-use crate::settings::file::{Scope, SettingsFile};
-use crate::settings::hook_command::{HookEntry, calls};
-use crate::settings::install_records::{AddedVariables, InstallRecords, Record};
-use crate::settings::installed::{differing, install_command};
-use crate::settings::layer::{absolute, layers, managed_with_hooks, running};
-use crate::settings::matcher::Tools;
-use crate::settings::needs::Needs;
-use crate::settings::plan;
-use crate::settings::variables::{self, TASKS, TEAMS, is_on, value};
-use crate::settings::version::{FIRST_WITH_TEAMS, Version};
 use teamkeep_config::{Code, Problem, misnamed_file};
+use teamkeep_settings::client::ClientVersion;
+use teamkeep_settings::document::{check_strict, lenient_data};
+use teamkeep_settings::file::SettingsFile;
+use teamkeep_settings::hook_command::{HookEntry, calls};
+use teamkeep_settings::install_records::{AddedVariables, InstallRecords, Record};
+use teamkeep_settings::installed::{differing, install_command};
+use teamkeep_settings::layer::{SettingsScope, absolute, layers, managed_with_hooks, running};
+use teamkeep_settings::matcher::Tools;
+use teamkeep_settings::needs::Needs;
+use teamkeep_settings::plan;
+use teamkeep_settings::program::{HookProgram, shell_invocation};
+use teamkeep_settings::variables::{self, TASKS, TEAMS, is_on, value};
+use teamkeep_settings::version::{FIRST_WITH_TEAMS, Version};
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 const MAX_LISTED: usize = 3;
 
@@ -28,7 +29,7 @@ const MAX_LISTED: usize = 3;
 pub struct SettingsTarget {
     /// Which settings file to change
     #[arg(long, value_enum, default_value_t)]
-    scope: Scope,
+    scope: SettingsScope,
     /// Settings file to change, instead of the scope's
     #[arg(long, value_name = "PATH", conflicts_with = "scope")]
     settings: Option<PathBuf>,
@@ -42,19 +43,19 @@ pub struct SettingsTarget {
 
 impl SettingsTarget {
     pub fn of_user() -> SettingsTarget {
-        SettingsTarget { scope: Scope::User, settings: None, dry_run: false, yes: true }
+        SettingsTarget { scope: SettingsScope::User, settings: None, dry_run: false, yes: true }
     }
 
     pub fn read(&self, context: &Context) -> Result<SettingsFile> {
         let path = match &self.settings {
             Some(path) => absolute(path)?,
-            None => self.scope.kind().path(&context.env, &context.paths)?,
+            None => self.scope.path(&context.env, &context.paths)?,
         };
         SettingsFile::read(&path)
     }
 
     pub fn is_managed(&self) -> bool {
-        self.settings.is_none() && self.scope == Scope::Managed
+        self.settings.is_none() && self.scope == SettingsScope::Managed
     }
 
     /// The file of managed settings that has teamkeep's hooks already, unless the user names another file.
@@ -65,7 +66,7 @@ impl SettingsTarget {
 
     /// Whether other people get the file as well.
     pub fn is_shared(&self) -> bool {
-        self.settings.is_none() && self.scope == Scope::Project
+        self.settings.is_none() && self.scope == SettingsScope::Project
     }
 
     /// The command line of another subcommand for the same file.
@@ -73,7 +74,7 @@ impl SettingsTarget {
         let call = format!("{} {subcommand}", shell_invocation(&context.env));
         match &self.settings {
             Some(_) => format!("{call} --settings {}", quoted(&file.path.to_string_lossy())),
-            None => call + self.scope.kind().option(),
+            None => call + self.scope.option(),
         }
     }
 }
@@ -82,7 +83,7 @@ pub fn print_diff(context: &Context, file: &SettingsFile, after: &[u8]) -> Resul
     let text = |bytes| String::from_utf8_lossy(bytes);
     let changes = plan::diff(&text(file.bytes()), &text(after));
     let path = file.path.display().to_string();
-    let path = crate::ui::escape(&path);
+    let path = escape(&path);
     // The settings are JSON and may contain any text.
     output::print_json_text(context, &format!("--- {path}\n+++ {path}\n{changes}"))?;
     dry_run::show_command(context, None);
@@ -134,7 +135,7 @@ pub fn needed_hooks(context: &Context, installed: &[HookEntry]) -> Needs {
 pub fn print_hooks_of_policy(context: &Context, needs: &Needs, wanted: &[HookEntry]) {
     let builtin = Needs::builtin();
     for need in needs.hooks() {
-        let (event, known) = (need.event, builtin.tools(need.event));
+        let (event, known) = (need.event.name(), builtin.tools(need.event));
         let more = need.tools.beyond(known.unwrap_or(&Tools::Some(Vec::new()))).join(", ");
         let note = match wanted.iter().any(|entry| entry.event == event) {
             true if need.condition.is_some() => format!("the {event} hook also runs for git in {more}"),

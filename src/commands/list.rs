@@ -2,16 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use teamkeep_terminal::parse_time;
 
-use super::catalog::{self, catalog, parse_time};
+use super::catalog::{self, catalog};
 use super::{number, output};
-use crate::context::Context;
 use crate::view;
 use teamkeep_history::report::RunSummary;
 use teamkeep_history::timeline::{RunCatalog, Summary, merge};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

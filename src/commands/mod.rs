@@ -35,4 +35,3 @@ pub mod status;
 pub mod uninstall;
 pub mod verify;
 pub mod watch;
-mod when;

@@ -3,16 +3,16 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use teamkeep_terminal::quiet;
 
 use serde::Serialize;
 
-use crate::context::Context;
-use crate::ui;
 use crate::view::{self, Document, count};
 use teamkeep_config::Problem;
 use teamkeep_system::error::{Cause, Error, Result};
 use teamkeep_system::fs;
 use teamkeep_system::process::program;
+use teamkeep_terminal::Context;
 
 /// The programs that open a file: the first one that is installed is used.
 const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };
@@ -48,7 +48,7 @@ impl JsonOption {
 
 /// Writes to stdout, where a closed pipe counts as success.
 fn write(mut out: impl Write, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-    ui::quiet(write(&mut out).and_then(|()| out.flush()))
+    quiet(write(&mut out).and_then(|()| out.flush()))
         .map_err(|error| Error::caused("cannot write to stdout", error))
 }
 

@@ -6,8 +6,6 @@ use chrono::TimeDelta;
 use serde_json::{Value, json, value::RawValue};
 
 use super::catalog;
-use super::when::compact;
-use crate::context::Context;
 use teamkeep_config::Gate;
 use teamkeep_hook::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader, allowance_payload};
 use teamkeep_model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
@@ -15,6 +13,8 @@ use teamkeep_model::time;
 use teamkeep_model::unicode::fold;
 use teamkeep_store::log::{Appending, Logs};
 use teamkeep_system::error::{Error, Result, nearest, unknown};
+use teamkeep_terminal::Context;
+use teamkeep_terminal::compact;
 
 fn gate_beginning_with(text: &str) -> Option<&'static str> {
     Gate::ALL.map(Gate::name).into_iter().find(|name| !text.is_empty() && name.starts_with(text))

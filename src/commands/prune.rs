@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use super::output::{self, JsonOption};
 use super::{catalog, dry_run, number};
-use crate::context::Context;
 use crate::prune::{
     Bounds, Candidate, Obstacle, PrunePlan, Pruned, Reason, apply, candidates, obstacle, plan,
 };
@@ -17,6 +16,7 @@ use teamkeep_model::time;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::shipping::{RunDelivery, Shipping, UnshippedSegments};
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use super::catalog::{redactor, with_run};
 use super::output;
-use crate::context::Context;
 use crate::view;
 use teamkeep_history::report::Report;
 use teamkeep_history::timeline::{DetailLevel, merge};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

@@ -6,8 +6,6 @@ use std::process::ExitCode;
 use super::catalog::{moment_of_run, with_run};
 use super::dry_run;
 use super::output::JsonOption;
-use crate::context::Context;
-use crate::hook_program::shell_invocation;
 use crate::restore::{
     ExistingFiles, FilePlan, List, Options, Plan, RestoreSource, TaskRestore, UndoLog, WorktreePlan,
 };
@@ -15,10 +13,12 @@ use crate::view;
 use teamkeep_history::timeline::{DetailLevel, RunData, project};
 use teamkeep_model::team::mailbox;
 use teamkeep_model::time::{self, Timestamp};
+use teamkeep_settings::program::shell_invocation;
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Cause, Error, Result};
 use teamkeep_system::fs;
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(

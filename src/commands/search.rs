@@ -3,18 +3,16 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+use teamkeep_terminal::parse_time;
+use teamkeep_terminal::quiet;
 
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::catalog::{self, catalog, parse_time, redactor};
+use super::catalog::{self, catalog, redactor};
 use super::number;
 use super::output::{self, JsonOption};
-use super::when::RunTimes;
 use crate::bundle::{ImportTarget, import};
-use crate::context::Context;
-use crate::ui::pager::Paged;
-use crate::ui::{self, Progress};
 use crate::view::{self, HitDetail};
 use teamkeep_history::search::{Hit, Pattern, Request, SearchSummary, Step, Syntax, TextKind, find};
 use teamkeep_history::timeline::RunCatalog;
@@ -24,6 +22,10 @@ use teamkeep_store::archive::Archive;
 use teamkeep_store::log::Logs;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::paths::Paths;
+use teamkeep_terminal::Context;
+use teamkeep_terminal::Paged;
+use teamkeep_terminal::Progress;
+use teamkeep_terminal::RunTimes;
 
 /// Hits are shown after this time at the latest.
 const SHOW_INTERVAL: Duration = Duration::from_millis(500);
@@ -196,7 +198,7 @@ impl Printer<'_> {
             let object = json!({"v": 1, "hits": self.hits, "more": found.has_more, "stopped": stopped});
             output::print_json(context, &object)?;
         } else {
-            ui::quiet(self.out.flush()).map_err(|error| Error::caused("cannot write to stdout", error))?;
+            quiet(self.out.flush()).map_err(|error| Error::caused("cannot write to stdout", error))?;
             match (self.count, found.has_more) {
                 (0, _) => self.print_no_match(found),
                 (_, true) => {

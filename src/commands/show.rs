@@ -2,11 +2,11 @@
 
 use super::catalog::{moment_of_run, time_of_run, warn_outside_run, with_run};
 use super::output::JsonOption;
-use crate::context::Context;
 use crate::view;
 use teamkeep_history::timeline::{DetailLevel, RunCatalog, RunData, diff, state};
 use teamkeep_model::time;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -8,9 +8,7 @@ use serde::Deserialize;
 
 use super::catalog::{self, catalog};
 use super::output::JsonOption;
-use crate::context::Context;
 use crate::status::{Attention, Status, StatusLine, alive};
-use crate::ui::Ui;
 use crate::view;
 use teamkeep_history::timeline::{OpenedRun, RunCatalog};
 use teamkeep_hook::enforcement::OverrideFile;
@@ -18,6 +16,8 @@ use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log::Segment;
 use teamkeep_system::error::Result;
 use teamkeep_system::stdin;
+use teamkeep_terminal::Context;
+use teamkeep_terminal::Ui;
 
 /// Maximum size of Claude Code's input in bytes.
 const MAX_BYTES: usize = 1 << 20;

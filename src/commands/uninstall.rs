@@ -1,15 +1,15 @@
 //! `teamkeep uninstall`: removes the hooks from a settings file, and the variables that `install` added.
 
 use super::installation::{SettingsTarget, list_custom_hooks, print_diff, without_installed};
-use crate::context::Context;
-use crate::settings::document::lenient_data;
-use crate::settings::file::SettingsFile;
-use crate::settings::install_records::{AddedVariables, InstallRecords, Record};
-use crate::settings::skill::{Skill, SkillChange};
-use crate::settings::{hook_command, managed, variables};
+use crate::skill::{Skill, SkillChange};
 use teamkeep_model::words::count;
+use teamkeep_settings::document::lenient_data;
+use teamkeep_settings::file::SettingsFile;
+use teamkeep_settings::install_records::{AddedVariables, InstallRecords, Record};
+use teamkeep_settings::{hook_command, managed, variables};
 use teamkeep_system::error::Result;
 use teamkeep_system::fs::Lock;
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

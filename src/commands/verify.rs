@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::catalog::{self, lenient_catalog};
 use super::output::JsonOption;
-use crate::context::Context;
 use crate::verify::{LogHead, Scope, Verifier};
 use crate::view;
 use teamkeep_store::log::Logs;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

@@ -13,10 +13,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::{DemoOutcome, Stage, Step, bundled};
-use crate::hook_program::HookProgram;
 use teamkeep_history::{Range, Reader};
 use teamkeep_hook::response::BLOCK_EXIT_CODE;
 use teamkeep_model::payload::KNOWN;
+use teamkeep_settings::program::HookProgram;
 use teamkeep_store::log::Logs;
 use teamkeep_system::error::{Error, Result};
 

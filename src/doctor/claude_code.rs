@@ -4,14 +4,16 @@ use serde_json::Value;
 use teamkeep_model::words::count;
 
 use super::{Code, Diagnosis, Facts, Health, bad, ok, unknown, warn};
-use crate::settings::client::ClientVersion;
-use crate::settings::document::check_strict;
-use crate::settings::layer::{SettingsLayer, SettingsScope, State, managed_with_hooks, managed_with_switch};
-use crate::settings::managed_files::{DISABLED, ONLY_MANAGED};
-use crate::settings::plan::named;
-use crate::settings::variables::{TASKS, TEAMS, is_on, value};
-use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows};
 use teamkeep_config::{Gate, Mode, Policy, PrematureShutdown};
+use teamkeep_settings::client::ClientVersion;
+use teamkeep_settings::document::check_strict;
+use teamkeep_settings::layer::{
+    SettingsLayer, SettingsScope, State, managed_with_hooks, managed_with_switch,
+};
+use teamkeep_settings::managed_files::{DISABLED, ONLY_MANAGED};
+use teamkeep_settings::plan::named;
+use teamkeep_settings::variables::{TASKS, TEAMS, is_on, value};
+use teamkeep_settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows};
 use teamkeep_system::command::find;
 
 /// Since this version the task tools are off on current models unless enabled.
@@ -268,8 +270,8 @@ mod tests {
     use super::*;
     use crate::doctor::Verdict;
     use crate::doctor::tests::facts;
-    use crate::settings::client::VersionProbe;
     use serde_json::json;
+    use teamkeep_settings::client::VersionProbe;
 
     #[test]
     fn version_check_rates_known_unknown_and_missing_clients() {
@@ -288,7 +290,7 @@ mod tests {
     #[test]
     fn the_documented_time_limit_is_the_one_in_use() {
         assert!(crate::doctor::Code::Client.about().ends_with(" within ten seconds."));
-        assert_eq!(crate::settings::client::TIMEOUT.as_secs(), 10);
+        assert_eq!(teamkeep_settings::client::TIMEOUT.as_secs(), 10);
     }
 
     #[test]

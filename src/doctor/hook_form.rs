@@ -4,9 +4,9 @@
 use serde_json::{Map, Value};
 
 use super::{Diagnosis, Facts, bad, ok, warn};
-use crate::settings::layer::SettingsLayer;
-use crate::settings::version::{FIRST_SKIPPING_HOOKS, Version};
 use teamkeep_model::payload::EventKind;
+use teamkeep_settings::layer::SettingsLayer;
+use teamkeep_settings::version::{FIRST_SKIPPING_HOOKS, Version};
 
 /// The types of hooks, each with the key that it needs. The first three are known to all versions with agent teams.
 const TYPES: &[(&str, &str)] =
@@ -170,7 +170,7 @@ mod tests {
     use super::super::tests::facts;
     use super::super::{Diagnosis, Verdict};
     use super::*;
-    use crate::settings::layer::SettingsScope as Layer;
+    use teamkeep_settings::layer::SettingsScope as Layer;
 
     fn found(version: Version, kind: Layer, entry: &Value) -> Diagnosis {
         check(&facts(version, &[(kind, json!({"hooks": {"PostToolUse": [entry]}}))])).remove(0)

@@ -15,13 +15,15 @@ pub mod store;
 
 use serde::Serialize;
 
-use crate::hook_program::{shell_invocation, typed_to_install};
-use crate::settings::client::{ClientVersion, VersionProbe};
-use crate::settings::hook_command::HookEntry;
-use crate::settings::layer::{SettingsLayer, layers, managed_with_hooks, plugins, running, with_most_hooks};
-use crate::settings::version::Version;
 use teamkeep_config::{Effective, Files, Problem};
 use teamkeep_model::time::Timestamp;
+use teamkeep_settings::client::{ClientVersion, VersionProbe};
+use teamkeep_settings::hook_command::HookEntry;
+use teamkeep_settings::layer::{
+    SettingsLayer, layers, managed_with_hooks, plugins, running, with_most_hooks,
+};
+use teamkeep_settings::program::{shell_invocation, typed_to_install};
+use teamkeep_settings::version::Version;
 use teamkeep_system::env::Env;
 use teamkeep_system::paths::Paths;
 
@@ -263,7 +265,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::settings::layer::{SettingsScope, State};
+    use teamkeep_settings::layer::{SettingsScope, State};
 
     /// The facts for this version of Claude Code with these settings, highest precedence first.
     pub fn facts(version: Version, settings: &[(SettingsScope, Value)]) -> Facts<'static> {

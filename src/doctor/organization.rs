@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use teamkeep_model::words::count;
 
 use super::{Diagnosis, Facts, bad, ok};
-use crate::settings::layer::{SettingsScope, State};
-use crate::settings::protection::{EXECUTE, READ, obstacle, weakness};
 use teamkeep_config::{Code, ORGANIZATION_FILE};
+use teamkeep_settings::layer::{SettingsScope, State};
+use teamkeep_settings::protection::{EXECUTE, READ, obstacle, weakness};
 use teamkeep_store::access::unexpected;
 use teamkeep_system::command::quoted;
 

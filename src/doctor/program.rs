@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::hook_program::{hook_args, is_bare, is_named, is_same, on_search_path, own_path};
-use crate::settings::layer::{MAX_BYTES, SettingsScope};
 use serde_json::{Value, json};
+use teamkeep_settings::layer::{MAX_BYTES, SettingsScope};
+use teamkeep_settings::program::{hook_args, is_bare, is_named, is_same, on_search_path, own_path};
 use teamkeep_store::log::Logs;
 use teamkeep_system::command::{HOOK_NAME, NAME, command_line, find, is_executable, quoted};
 use teamkeep_system::env::{Env, absolute_dirs};

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use teamkeep_model::words::count;
 
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
-use crate::hook_program::shell_operand;
 use crate::restore::holder;
 use crate::verify::{Scope, Verifier};
 use teamkeep_history::Range;
 use teamkeep_model::event::{OVERRIDE, SafeName};
 use teamkeep_model::team::{TeamConfig, erasing};
 use teamkeep_model::time::{self, Timestamp};
+use teamkeep_settings::program::shell_operand;
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::{self, Logs};
 use teamkeep_system::command::quoted;

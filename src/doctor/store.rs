@@ -5,10 +5,10 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::settings::hook_command::HookEntry;
-use crate::settings::layer::{SettingsScope, managed_with_hooks};
 use rustix::fs::{OFlags, statvfs};
 use rustix::process::geteuid;
+use teamkeep_settings::hook_command::HookEntry;
+use teamkeep_settings::layer::{SettingsScope, managed_with_hooks};
 use teamkeep_store::access::{Obstacle, obstacle};
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
@@ -204,8 +204,8 @@ pub fn restrict_permissions(path: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use crate::settings::version::Version;
     use serde_json::{Value, json};
+    use teamkeep_settings::version::Version;
 
     use super::*;
     use crate::doctor::tests::facts;

@@ -7,9 +7,9 @@ use super::document::Document;
 use super::line::{GREEN, Line, RED, YELLOW, bold, dim, plain, styled};
 use super::values::{count, size};
 use crate::doctor::{Code, Finding, Health, Verdict};
-use crate::ui::escape;
 use crate::verify::{Findings, VerifyStats};
 use teamkeep_config::{Excerpt, Excerpts, Problem};
+use teamkeep_model::unicode::escape;
 
 #[derive(Debug)]
 pub struct Commands {

@@ -3,12 +3,11 @@
 use std::fmt::Write as _;
 use std::io;
 use std::ops::Range;
+use teamkeep_model::unicode::escape;
 
 use anstyle::{AnsiColor, Style};
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthStr;
-
-use crate::ui;
 
 /// Text that wraps under its column has at least this many columns; with less, it wraps at the left.
 const MIN_COLUMNS: usize = 20;
@@ -30,7 +29,7 @@ pub struct Span {
 
 /// Text of any origin.
 pub fn styled(style: Style, text: impl AsRef<str>) -> Span {
-    Span { style, text: ui::escape(text.as_ref()).into_owned(), width: 0 }
+    Span { style, text: escape(text.as_ref()).into_owned(), width: 0 }
 }
 
 pub fn plain(text: impl AsRef<str>) -> Span {

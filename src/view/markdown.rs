@@ -3,7 +3,7 @@
 use super::document::{Block, Document, Graph, Table};
 use super::line::Span;
 use super::mermaid::references;
-use crate::ui;
+use teamkeep_model::unicode;
 
 impl Document {
     pub fn to_markdown(&self) -> String {
@@ -41,13 +41,13 @@ fn graph(graph: &Graph) -> String {
 }
 
 fn label(text: &str) -> String {
-    references(&ui::escape(text), " .,:-")
+    references(&escape(text), " .,:-")
 }
 
 /// Text with everything escaped that is special in Markdown or HTML.
 fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
-    for c in ui::escape(text).chars() {
+    for c in unicode::escape(text).chars() {
         match c {
             '<' => safe.push_str("&lt;"),
             '>' => safe.push_str("&gt;"),

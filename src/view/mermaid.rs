@@ -3,8 +3,8 @@
 use super::describe::{ShownEntry, phrase};
 use super::timeline::{TimelineOptions, merge_idles};
 use super::values::{actor, elapsed, first_line};
-use crate::ui;
 use teamkeep_history::timeline::{Entry, Kind, RunData};
+use teamkeep_model::unicode::escape;
 use teamkeep_policy::{Decision, LiveState};
 
 /// Maximum length in characters of a diagram that Mermaid draws without `maxTextSize`.
@@ -111,7 +111,7 @@ pub(super) fn references(text: &str, harmless: &str) -> String {
 
 /// A short text in a sequence diagram. The start of a keyword is a character reference.
 fn safe(text: &str) -> String {
-    let mut text = ui::escape(text).into_owned();
+    let mut text = escape(text).into_owned();
     if text.chars().count() > MAX_CHARS {
         text = text.chars().take(MAX_CHARS - 1).chain(['…']).collect();
     }

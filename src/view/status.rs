@@ -1,13 +1,13 @@
 //! Text output of `teamkeep status`: as text, and as one line.
 
 use anstyle::Style;
+use teamkeep_model::unicode::escape;
 
 use super::describe::{print_unsent, unsent};
 use super::document::Document;
 use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
 use super::values::{age, blocked_by, count, name_style, size, task_style};
 use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus, count_states};
-use crate::ui;
 use teamkeep_config::Gate;
 use teamkeep_history::report::{Incident, Severity};
 use teamkeep_hook::enforcement::Pause;
@@ -64,7 +64,7 @@ pub fn status_line(team: Option<&StatusLine>) -> String {
         team.paused.then(|| "policy paused".to_owned()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    ui::escape(&format!("{}: {}", team.team, parts.join(" · "))).into_owned()
+    escape(&format!("{}: {}", team.team, parts.join(" · "))).into_owned()
 }
 
 /// The number of agents in each state: `1 stalled, 2 working`.

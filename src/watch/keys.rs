@@ -6,7 +6,7 @@ use super::lists::{Lists, Panel};
 use super::player::Playback;
 use super::recording::Recording;
 use super::state::{Mode, WatchState};
-use crate::ui::keys::Key;
+use crate::watch::key_reader::Key;
 use teamkeep_model::time::Timestamp;
 
 /// Rows of a page, for the keys that move by one.

@@ -4,16 +4,19 @@
 //! panel, selection, filter and time. [`WatchState::press`] handles a key, and [`screen`] draws all three.
 
 mod draw;
+mod key_reader;
 mod keys;
 mod lists;
 mod player;
 mod recording;
 mod state;
+mod terminal;
 
-pub use crate::ui::keys::Key;
 pub use draw::screen;
+pub use key_reader::Key;
 pub use keys::Outcome;
 pub use lists::{Lists, Panel, Selection};
 pub use player::{Playback, Player, Speed};
 pub use recording::{Alert, Moment, Recording};
 pub use state::{Mode, Subject, WatchState};
+pub use terminal::{InputEvent, Screen, close};

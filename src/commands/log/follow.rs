@@ -3,17 +3,17 @@
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use teamkeep_terminal::quiet;
 
 use super::{Args, Format};
 use crate::commands::catalog::{self, catalog};
 use crate::commands::output::json_line;
-use crate::context::Context;
-use crate::ui;
 use crate::view::{self, EntryLines};
 use teamkeep_history::timeline::{
     Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, Timeline, merge,
 };
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Reading takes only a part of the time: after each read, the command waits this many times as long.
@@ -63,7 +63,7 @@ pub fn follow(context: &Context, args: &Args, run: &str, filter: &Filter) -> Res
             due.into_iter().for_each(|entry| text.extend(lines.format(entry.into()).into_bytes()));
         }
         if let Err(error) = out.write_all(&text).and_then(|()| out.flush()) {
-            return ui::quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from);
+            return quiet(Err(error)).map(|()| ExitCode::SUCCESS).map_err(Error::from);
         }
         if is_last {
             context.ui.eprint_line(&view::ending(data, timeline));

@@ -5,17 +5,17 @@ mod raw;
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
+use teamkeep_terminal::quiet;
 
 use super::catalog::{self, catalog, time_of_run, warn_outside_run};
 use super::number;
 use super::output::{self, json_line};
-use crate::context::Context;
-use crate::ui;
 use crate::view::{self, TimelineOptions};
 use teamkeep_history::timeline::{Entry, Filter, Kind, RunData, merge};
 use teamkeep_model::time;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -163,7 +163,7 @@ fn show(context: &Context, args: &Args, run: &RunData, filter: &Filter) -> Resul
         Format::Json => {
             let mut out = BufWriter::new(context.ui.json());
             let mut entries = part.iter();
-            ui::quiet(entries.try_for_each(|entry| json_line(&mut out, entry)).and_then(|()| out.flush()))?;
+            quiet(entries.try_for_each(|entry| json_line(&mut out, entry)).and_then(|()| out.flush()))?;
         }
         Format::Mermaid => {
             let diagram = view::mermaid(run, &part, options);

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
+use teamkeep_terminal::parse_time;
+use teamkeep_terminal::quiet;
 
 use teamkeep_history::{Follower, Range, ReadErrors, Reader};
 use teamkeep_model::event::{ActorKind, OVERRIDE};
@@ -14,11 +16,11 @@ use teamkeep_store::log::{EventLog, Line, Logs};
 use teamkeep_system::error::{self, Error, Result};
 
 use super::Args;
-use crate::commands::catalog::{self, catalog, parse_time};
-use crate::context::Context;
-use crate::ui::{self, Ui};
+use crate::commands::catalog::{self, catalog};
 use crate::view::LogView;
 use teamkeep_history::timeline::{RunCatalog, merge, not_completed};
+use teamkeep_terminal::Context;
+use teamkeep_terminal::Ui;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const BEFORE: usize = 10;
@@ -38,7 +40,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     let range = Range { since: parse(&args.since)?, until: parse(&args.until)? };
     match print_events(context, args, run, range) {
         Ok(error) => error.map_or(Ok(()), Err),
-        Err(error) => Ok(ui::quiet(Err(error))?),
+        Err(error) => Ok(quiet(Err(error))?),
     }
 }
 

@@ -5,11 +5,11 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use crate::commands::catalog::catalog;
-use crate::context::Context;
 use teamkeep_history::report::{Incident, Report};
 use teamkeep_history::timeline::merge;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::process::{Outcome, Run, shell_code};
+use teamkeep_terminal::Context;
 
 /// Time limit of a look.
 const TIMEOUT: Duration = Duration::from_secs(600);

@@ -9,8 +9,8 @@ use std::process::ExitCode;
 
 pub use test::{Args as TestArgs, run as test};
 
-use crate::context::Context;
 use teamkeep_system::error::Result;
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use crate::commands::catalog::redactor;
 use crate::commands::output;
-use crate::context::Context;
 use crate::notify::{Destination, Notification};
 use teamkeep_config::Notify;
 use teamkeep_config::notify::check_url;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use super::look;
 use crate::commands::catalog::{archive, lenient_catalog, redactor};
-use crate::context::Context;
 use crate::notify::{Batch, Destination, Notification, Outbox};
 use teamkeep_history::report::Incident;
 use teamkeep_history::timeline::{Fingerprint, is_client_gone};
@@ -14,6 +13,7 @@ use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::Result;
 use teamkeep_system::store_lock::StoreLock;
 use teamkeep_system::{diagnostics, signals};
+use teamkeep_terminal::Context;
 
 /// The interval for comparing sizes and times of the run's files.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);

@@ -8,7 +8,6 @@ use super::explain_input::{ExplainInput, RecordedEvent};
 use super::{PolicyOptions, PolicySource};
 use crate::backtest;
 use crate::commands::output;
-use crate::context::Context;
 use crate::view::{Document, count, plain};
 use teamkeep_config::{Gate, Mode};
 use teamkeep_hook::attribution::{CallContext, SessionState};
@@ -23,6 +22,7 @@ use teamkeep_policy::{
 };
 use teamkeep_system::error::{Error, Result, unknown};
 use teamkeep_system::stdin;
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -7,7 +7,6 @@ use std::time::Duration;
 use super::PolicySource;
 use crate::backtest::{self, Record, SnapshotCursor};
 use crate::commands::catalog::{self, catalog};
-use crate::context::Context;
 use teamkeep_config::Price;
 use teamkeep_history::{Range, Reader};
 use teamkeep_hook::attribution::{self, CallContext};
@@ -22,6 +21,7 @@ use teamkeep_policy::{Guard, Judgement, RecordedVerdict, TeamState, Verdict};
 use teamkeep_store::archive::{Archive, Index, RunRecord};
 use teamkeep_store::log::Logs;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 const MAX_LISTED: usize = 5;
 

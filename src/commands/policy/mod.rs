@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::commands::output;
-use crate::context::Context;
-use crate::ui::escape;
 use teamkeep_config::{Config, Files, PROJECT_FILE, Policy, Rule, layers};
+use teamkeep_model::unicode::escape;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -9,7 +9,6 @@ use super::{PolicyOptions, PolicySource};
 use crate::backtest::{self, Counts, Expectation, Found, Record, Unmet, Verdicts};
 use crate::commands::catalog::{self, catalog};
 use crate::commands::output;
-use crate::context::Context;
 use crate::demo::{self, DemoOutcome};
 use crate::view::{self, BacktestRow};
 use teamkeep_config::{Config, Policy};
@@ -19,6 +18,7 @@ use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_store::log::Logs;
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Cause, Error, Result};
+use teamkeep_terminal::Context;
 
 /// How a file begins that is compressed with gzip.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];

@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use crate::commands::installation::missing_hooks;
 use crate::commands::output::{counted_problems, print, print_document, print_problems};
-use crate::context::Context;
 use crate::view::{self, Document, plain};
 use teamkeep_config::project::{Trust, name_of};
 use teamkeep_config::{Files, Mode, PROJECT_FILE, Project, TrustState, layers, source};
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

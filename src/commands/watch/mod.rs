@@ -8,11 +8,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use super::catalog;
-use crate::context::Context;
-use crate::ui::terminal::{InputEvent, Screen};
+use crate::watch::{InputEvent, Screen};
 use crate::watch::{Lists, Outcome, Playback, Player, Recording, Speed, WatchState, screen};
 use reader::Reader;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 /// The interval of drawing while a run is played back.
 const FRAME: Duration = Duration::from_millis(50);

@@ -7,13 +7,13 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use crate::commands::catalog::{self, catalog, observe};
-use crate::context::Context;
 use crate::status::alive;
 use crate::watch::Recording;
 use teamkeep_history::timeline::{Fingerprint, OpenedRun, RunCatalog};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log::Segment;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_terminal::Context;
 
 /// The interval for checking the log of a running team.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);

@@ -1,6 +1,7 @@
 //! Text on a grid of cells: cut and padded by columns, and as lines for the terminal.
 
 use std::fmt::Write as _;
+use teamkeep_model::unicode::escape;
 
 use anstyle::{AnsiColor, Effects, Style};
 use ratatui_core::buffer::{Buffer, Cell};
@@ -8,19 +9,18 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::Style as CellStyle;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::ui;
 use crate::view::{Span, styled};
 
 /// Text in a column of exactly this width.
 pub fn column(style: Style, text: impl AsRef<str>, width: usize) -> Span {
-    let text = cut(&ui::escape(text.as_ref()), width);
+    let text = cut(&escape(text.as_ref()), width);
     let missing = width.saturating_sub(text.width());
     styled(style, text + &" ".repeat(missing))
 }
 
 /// The same, aligned to the right.
 pub fn right(style: Style, text: impl AsRef<str>, width: usize) -> Span {
-    styled(style, cut(&ui::escape(text.as_ref()), width)).right(width)
+    styled(style, cut(&escape(text.as_ref()), width)).right(width)
 }
 
 /// Cuts a text after so many columns; `…` shows that something is missing.

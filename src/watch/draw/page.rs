@@ -1,10 +1,10 @@
 //! A page of text.
 
 use anstyle::Style;
+use teamkeep_model::unicode::escape;
 use unicode_width::UnicodeWidthStr;
 
 use super::panel::{BOLD, PLAIN};
-use crate::ui;
 use crate::view::wrap_options;
 
 /// The least number of columns beside a term; with fewer, the text continues below it.
@@ -55,7 +55,7 @@ impl Page {
     /// The rows as shown in so many columns. Every text is escaped here.
     pub fn wrapped(&self, columns: usize) -> Vec<(Style, String)> {
         let wrap = |Row { style, text, column }: &Row| {
-            let text = ui::escape(text);
+            let text = escape(text);
             let indent = " ".repeat((text.len() - text.trim_start_matches(' ').len()).min(columns / 2));
             let column = column.filter(|column| column + MIN_COLUMNS <= columns);
             let next = column.map_or_else(|| indent.clone(), |column| " ".repeat(column));

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::support::sandbox::below;
 
 /// The crates of the workspace, with their directories.
-const CRATES: [(&str, &str); 10] = [
+const CRATES: [(&str, &str); 12] = [
     ("teamkeep", ""),
     ("teamkeep-model", "crates/model"),
     ("teamkeep-system", "crates/system"),
@@ -17,6 +17,8 @@ const CRATES: [(&str, &str); 10] = [
     ("teamkeep-hook", "crates/hook"),
     ("teamkeep-redact", "crates/redact"),
     ("teamkeep-history", "crates/history"),
+    ("teamkeep-settings", "crates/settings"),
+    ("teamkeep-terminal", "crates/terminal"),
     ("teamkeep-ship", "ship"),
 ];
 

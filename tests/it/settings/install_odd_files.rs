@@ -4,8 +4,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use insta::assert_snapshot;
-use teamkeep::settings::document::lenient_data;
-use teamkeep::settings::hook_command::ours;
+use teamkeep_settings::document::lenient_data;
+use teamkeep_settings::hook_command::ours;
 
 use crate::support::install_home::{Home, MINE, result};
 

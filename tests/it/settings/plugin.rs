@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Map, Value, json};
-use teamkeep::settings::version::{Version, since};
 use teamkeep_model::payload::EventKind;
+use teamkeep_settings::version::{Version, since};
 use tempfile::TempDir;
 
 use crate::support::client_files::Lead;

@@ -31,7 +31,7 @@ pub use filter::Filter;
 pub use history::{History, InboxCopy, TaskIds};
 pub use loaded_event::LoadedEvent;
 pub use new_entries::NewEntries;
-pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog};
+pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog, homes};
 pub use run_data::{ClockMap, RunData, is_client_gone, open_index};
 pub use state::{Departures, Diff, State, Things, diff, state};
 pub use summary::{Summary, project};

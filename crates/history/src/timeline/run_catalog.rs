@@ -1,6 +1,6 @@
 //! The recorded runs, and how a user refers to one.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -20,6 +20,13 @@ use teamkeep_system::error::{Error, Result, candidates, nearest};
 
 /// With fewer digits a slip would show another run.
 const MIN_DIGITS: usize = 4;
+
+/// The home directories of the run's users: Claude Code's directory is in one.
+pub fn homes(run: &RunRecord) -> Vec<String> {
+    let paths = run.sessions.iter().filter_map(|session| session.transcript.as_deref());
+    let homes = paths.filter_map(|path| path.split_once("/.claude/").map(|(home, _)| home.to_owned()));
+    homes.filter(|home| home.starts_with('/')).collect::<BTreeSet<String>>().into_iter().collect()
+}
 
 #[derive(Debug)]
 pub struct RunCatalog {

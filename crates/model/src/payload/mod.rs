@@ -307,6 +307,11 @@ impl EventKind {
     pub fn name(self) -> &'static str {
         KNOWN.iter().find(|row| row.0 == self).map_or("Unknown", |row| row.1)
     }
+
+    /// Its name on a command line.
+    pub fn subcommand(self) -> &'static str {
+        KNOWN.iter().find(|row| row.0 == self).map_or("unknown", |row| row.2)
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,11 @@ use chrono::{
 
 use teamkeep_model::time::{Timestamp, local, parse, parse_span, resolve};
 use teamkeep_store::archive::RunRecord;
+use teamkeep_system::error::{Error, Result};
+
+const TIME_FORMS: &str = "expected 17:53, 2026-11-20 04:40 (local), 2026-11-20T04:40:00Z, 2026-11-20, today, yesterday, now, an age (10m, 2h, 1w)";
+/// The additional form if a run is named.
+const RELATIVE_FORM: &str = ", or the time since the start of the run (+1m30s)";
 
 /// When a run started and ended: what a time that names it may refer to.
 #[derive(Debug, Clone, Copy)]
@@ -84,6 +89,20 @@ impl When {
         // RFC 3339 has four digits of a year.
         time.filter(|time| time.utc().year() <= 9_999)
     }
+}
+
+/// Parses a time: see [`When`]. `run` is the run that it may be relative to.
+pub fn parse_time(text: &str, run: Option<RunTimes>, now: Timestamp) -> Result<Timestamp> {
+    let when = When::parse(text);
+    let why = match (when, run) {
+        (Some(When::FromStart(_)), None) => ": it is relative to the start of a run, and no run is named",
+        _ => "",
+    };
+    let time = when.and_then(|when| when.time(now, run));
+    let relative = run.map_or("", |_| RELATIVE_FORM);
+    time.ok_or_else(|| {
+        Error::usage(format!("invalid time {text:?}{why}")).hint(format!("{TIME_FORMS}{relative}"))
+    })
 }
 
 /// The last such time of day.

@@ -1,7 +1,7 @@
 //! The environment of a command: paths, configuration, clock and terminal, built once and passed by reference.
 
+use crate::pager::{Choice, Paged};
 use crate::ui::Ui;
-use crate::ui::pager::{Choice, Paged};
 use teamkeep_config::{self as config, Config, Files};
 use teamkeep_store::access;
 use teamkeep_system::clock::Clock;

@@ -1,7 +1,7 @@
 //! Reads and edits Claude Code's settings.
 //!
-//! [`layer`] reads each file, and [`hook_command`] finds teamkeep's hooks in it. [`needs`] is the table of hooks that the policy
-//! and Claude Code's version need, and [`installed`] finds files that have others.
+//! [`layer`] reads each file, and [`hook_command`] finds teamkeep's hooks in it; [`program`] is what they run. [`needs`] is the
+//! table of hooks that the policy and Claude Code's version need, and [`installed`] finds files that have others.
 //!
 //! [`plan`] computes the new text with [`edit`] and [`document`], and [`mod@file`] writes it; nothing else in it changes. An install
 //! record has the previous content, so that the edit can be undone. It can be undone without that content, too: if teamkeep's
@@ -10,7 +10,7 @@
 
 pub mod client;
 pub mod document;
-pub mod edit;
+mod edit;
 pub mod file;
 mod file_metadata;
 pub mod hook_command;
@@ -22,7 +22,7 @@ pub mod managed_files;
 pub mod matcher;
 pub mod needs;
 pub mod plan;
+pub mod program;
 pub mod protection;
-pub mod skill;
 pub mod variables;
 pub mod version;

@@ -1,32 +1,52 @@
-//! The table of hooks: the events and tools that need one, for the recorder, the gates and the rules.
-//!
-//! A file has the hooks of every install. The policy adds tools to them: no other tool waits for a hook.
+//! The table of hooks: the events and tools that need one, for the recorder, the gates and the rules. The policy adds tools to
+//! those of every install: no other tool waits for a hook.
 
-use serde_json::Value;
 use teamkeep_config::{Config, Files, Gate, Mode, Rule, everywhere};
 use teamkeep_model::payload::{EventKind, KNOWN};
 
 use super::hook_command::HookEntry;
 use super::matcher::Tools;
 
-/// A settings file with the hooks of every install. The plugin's are in several files, for versions that know only some.
-const HOOKS: &str = include_str!("../../hooks/settings.example.json");
 /// The condition of a hook that needs only git commands in Bash. Claude Code compares it with each command of a line, and
 /// calls the hook for every line that it cannot read. Before 2.1.85 it ignores conditions. `git *` would not match
 /// `sudo git push` or `/usr/bin/git push` (2.1.177, 2.1.330).
 pub const GIT_CONDITION: &str = "Bash(*git *)";
 /// The tools that change a file.
 const EDITING: &[&str] = &["Edit", "MultiEdit", "NotebookEdit", "Write"];
+/// The tools that change a team.
+const TEAM: &[&str] =
+    &["TeamCreate", "TeamDelete", "SendMessage", "Agent", "Task", "TaskCreate", "TaskUpdate", "TaskStop"];
 
-/// The entries of the embedded file, in its order. A test checks that it is a table of hooks.
-pub fn embedded() -> Vec<HookEntry> {
-    let settings: Value = serde_json::from_str(HOOKS).unwrap_or_default();
-    let events = settings.get("hooks").and_then(Value::as_object).into_iter().flatten();
-    let groups = events.flat_map(|(event, groups)| {
-        let groups = groups.as_array().into_iter().flatten();
-        groups.map(|group| HookEntry { event: event.clone(), group: group.clone() })
-    });
-    groups.collect()
+/// The events of every install, in the order in which they are written. The plugin has the same hooks, in several files for
+/// versions of Claude Code that know only some.
+pub const EVENTS: &[EventKind] = &[
+    EventKind::SessionStart,
+    EventKind::SessionEnd,
+    EventKind::UserPromptSubmit,
+    EventKind::PermissionRequest,
+    EventKind::PreToolUse,
+    EventKind::PreSkillShellCommand,
+    EventKind::PostToolUse,
+    EventKind::SubagentStart,
+    EventKind::SubagentStop,
+    EventKind::TeammateIdle,
+    EventKind::TaskCreated,
+    EventKind::TaskCompleted,
+    EventKind::Stop,
+    EventKind::StopFailure,
+    EventKind::PreCompact,
+    EventKind::FileChanged,
+    EventKind::Notification,
+];
+
+/// The tools of an event for which every install has a hook.
+fn builtin_tools(event: EventKind) -> Tools {
+    match event {
+        // Leaving a worktree can delete it with the work in it.
+        EventKind::PreToolUse => Tools::named(&[TEAM, &["ExitWorktree"]].concat()),
+        EventKind::PostToolUse => Tools::named(TEAM),
+        _ => Tools::All,
+    }
 }
 
 /// The hooks that are needed, in the order in which they are written.
@@ -38,7 +58,7 @@ pub struct Needs {
 /// The tools for which a hook must run at an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
-    pub event: &'static str,
+    pub event: EventKind,
     /// The permission rule in `if`: only these calls of the tools need it.
     pub condition: Option<&'static str>,
     pub tools: Tools,
@@ -48,7 +68,7 @@ impl Needs {
     /// The needs of the recorder and the gates, without rules.
     pub fn builtin() -> Needs {
         let mut needs = Needs { hooks: Vec::new() };
-        needs.add_entries(&embedded());
+        EVENTS.iter().for_each(|event| needs.add(*event, builtin_tools(*event), None));
         needs
     }
 
@@ -83,14 +103,14 @@ impl Needs {
     /// Adds every tool at every event with tools.
     pub fn add_all_tools(&mut self) {
         for row in KNOWN.iter().filter(|row| row.0.has_tool()) {
-            self.add(row.1, Tools::All, None);
+            self.add(row.0, Tools::All, None);
         }
     }
 
     /// Adds what these hooks cover, if their matchers have a form that `install` writes.
     pub fn add_entries(&mut self, entries: &[HookEntry]) {
         for entry in entries {
-            let event = KNOWN.iter().find(|row| row.1 == entry.event).map(|row| row.1);
+            let event = KNOWN.iter().find(|row| row.1 == entry.event).map(|row| row.0);
             let (Some(event), Some(tools)) = (event, Tools::of_matcher(entry.matcher())) else { continue };
             match entry.hook().get("if").map(|condition| condition == GIT_CONDITION) {
                 None => self.add(event, tools, None),
@@ -101,15 +121,15 @@ impl Needs {
     }
 
     fn add_gate(&mut self, gate: Gate) {
-        let returned = EventKind::PostToolUse.name();
+        let returned = EventKind::PostToolUse;
         self.add(returned, Tools::named(EDITING), None);
         if gate == Gate::EditCollision {
-            self.add(EventKind::PreToolUse.name(), Tools::named(EDITING), None);
+            self.add(EventKind::PreToolUse, Tools::named(EDITING), None);
             return self.add(returned, Tools::named(&["Read"]), None);
         }
         // A line that fails can have made a commit before.
         for event in [EventKind::PreToolUse, EventKind::PostToolUse, EventKind::PostToolUseFailure] {
-            self.add(event.name(), Tools::named(&["Bash"]), Some(GIT_CONDITION));
+            self.add(event, Tools::named(&["Bash"]), Some(GIT_CONDITION));
         }
     }
 
@@ -119,11 +139,11 @@ impl Needs {
             rule.action != Mode::Off && rule.applies_to(kind) && (rule.tools.is_empty() || kind.has_tool())
         };
         for row in KNOWN.iter().filter(|row| applies(row.0)) {
-            self.add(row.1, Tools::of_globs(&rule.tools), None);
+            self.add(row.0, Tools::of_globs(&rule.tools), None);
         }
     }
 
-    fn add(&mut self, event: &'static str, tools: Tools, condition: Option<&'static str>) {
+    fn add(&mut self, event: EventKind, tools: Tools, condition: Option<&'static str>) {
         match self.hooks.iter_mut().find(|need| need.event == event && need.condition == condition) {
             Some(known) => known.tools.add(tools),
             None => self.hooks.push(Need { event, condition, tools }),
@@ -131,7 +151,7 @@ impl Needs {
     }
 
     /// The tools of an event; `None` if it does not need a hook.
-    pub fn tools(&self, event: &str) -> Option<&Tools> {
+    pub fn tools(&self, event: EventKind) -> Option<&Tools> {
         let mut hooks = self.hooks.iter().filter(|need| need.condition.is_none());
         hooks.find(|need| need.event == event).map(|need| &need.tools)
     }
@@ -149,6 +169,6 @@ impl Needs {
 impl Need {
     /// The matcher, if the event has one.
     pub fn matcher(&self) -> Option<String> {
-        EventKind::named(self.event).has_tool().then(|| self.tools.matcher())
+        self.event.has_tool().then(|| self.tools.matcher())
     }
 }

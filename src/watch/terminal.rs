@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-use super::keys::{Key, KeyParser};
+use super::key_reader::{Key, KeyParser};
 
 /// The terminal before the screen was opened, so that a panic can restore it.
 static BEFORE: Mutex<Option<Option<Termios>>> = Mutex::new(None);

@@ -7,7 +7,7 @@ use anstyle::Style;
 use rustix::termios::tcgetwinsize;
 use unicode_width::UnicodeWidthStr;
 
-use super::escape;
+use teamkeep_model::unicode::escape;
 
 /// Longer lines are hard to read.
 const MAX_COLUMNS: usize = 100;

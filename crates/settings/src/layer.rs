@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::hook_program::is_same;
-use crate::settings::hook_command::{self, HookEntry};
-use crate::settings::managed_files::{self as managed, ONLY_MANAGED};
+use crate::hook_command::{self, HookEntry};
+use crate::managed_files::{self as managed, ONLY_MANAGED};
+use crate::program::is_same;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
@@ -18,16 +18,18 @@ const MAX_ENTRIES: usize = 500;
 /// Maximum size of a settings file in bytes.
 pub const MAX_BYTES: u64 = 16 << 20;
 
-/// The kind of a settings file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A settings file by the sessions that it applies to, in the terms of Claude Code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum SettingsScope {
-    /// By an administrator: `managed-settings.json`, or a drop-in file.
-    Managed,
-    /// The user's in this project.
-    Local,
-    /// Shared in this project.
-    Project,
+    /// All your sessions: ~/.claude/settings.json
+    #[default]
     User,
+    /// All sessions in this project, for everyone: .claude/settings.json
+    Project,
+    /// Your sessions in this project: .claude/settings.local.json
+    Local,
+    /// All sessions of every user of this machine: Claude Code's managed settings. Only as root
+    Managed,
 }
 
 impl SettingsScope {

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::settings::install_records::hash;
+use teamkeep_settings::install_records::hash;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
 
 /// The skill of this version.
-const TEXT: &str = include_str!("../../skills/team-history/SKILL.md");
+const TEXT: &str = include_str!("../skills/team-history/SKILL.md");
 
 /// Maximum size of a skill that is compared.
 const MAX_BYTES: u64 = 1 << 20;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::settings::version::Version;
+use crate::version::Version;
 use teamkeep_system::command::find;
 use teamkeep_system::env::Env;
 use teamkeep_system::paths::Paths;

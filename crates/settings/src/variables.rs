@@ -4,9 +4,9 @@
 use jsonc_parser::cst::{CstObject, CstObjectProp};
 use serde_json::{Map, Value};
 
-use crate::settings::document::{Document, lenient_data, text_of};
-use crate::settings::edit::{Blanks, Container, Layout, property};
-use crate::settings::install_records::AddedVariables;
+use crate::document::{Document, lenient_data, text_of};
+use crate::edit::{Blanks, Container, Layout, property};
+use crate::install_records::AddedVariables;
 
 /// Enables agent teams.
 pub const TEAMS: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";

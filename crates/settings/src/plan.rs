@@ -8,89 +8,73 @@ use teamkeep_model::words::count;
 use serde_json::{Map, Value, json};
 use similar::{ChangeTag, TextDiff};
 
-use crate::hook_program::HookProgram;
-use crate::settings::client::ClientVersion;
-use crate::settings::document::{Document, text_of};
-use crate::settings::edit::{self, Blanks};
-use crate::settings::hook_command::{self, HookEntry, ours};
-use crate::settings::needs::{Need, Needs, embedded};
-use crate::settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since};
-use crate::ui::escape;
-use teamkeep_model::payload::KNOWN;
-use teamkeep_system::command::{HOOK_NAME, quoted};
+use crate::client::ClientVersion;
+use crate::document::{Document, text_of};
+use crate::edit::{self, Blanks};
+use crate::hook_command::{self, HookEntry, ours};
+use crate::needs::{EVENTS, Need, Needs};
+use crate::program::HookProgram;
+use crate::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since};
+use teamkeep_model::payload::EventKind;
+use teamkeep_model::unicode::escape;
+use teamkeep_system::command::quoted;
 
-/// Timeout in seconds of a hook that only the policy needs.
-const POLICY_TIMEOUT: u64 = 10;
-/// Maximum number of listed events: all that teamkeep has hooks for.
-const MAX_LISTED: usize = 17;
 /// Lines shown around a change.
 const CONTEXT_LINES: usize = 3;
 
-/// The entries that this version of Claude Code needs, each with this program: those of the embedded file, with wider
-/// matchers where the policy needs them; `there` are those that the file already has.
+/// The entries that this version of Claude Code needs, each with this program; `there` are those that the file already has.
 pub fn wanted(
     client: &ClientVersion,
     program: &HookProgram,
     there: &[HookEntry],
     needs: &Needs,
 ) -> Vec<HookEntry> {
-    let mut entries = embedded();
-    for need in needs.hooks() {
-        let is_same = |entry: &&mut HookEntry| need.condition.is_none() && entry.event == need.event;
-        match (entries.iter_mut().find(is_same), need.matcher()) {
-            (Some(entry), Some(matcher)) => entry.group["matcher"] = Value::String(matcher),
-            (Some(_), None) => {}
-            (None, _) => entries.extend(policy_entry(need)),
-        }
-    }
     let before = |event: &str| there.iter().find(|entry| entry.event == event);
-    entries.retain(|entry| match client {
+    let is_known = |event: &str| match client {
         // An older version may ignore the whole file because of an unknown event.
-        ClientVersion::Known(version) => knows(*version, &entry.event).unwrap_or(*version >= FIRST_LENIENT),
+        ClientVersion::Known(version) => knows(*version, event).unwrap_or(*version >= FIRST_LENIENT),
         // An unknown version gets what every version with agent teams understands. Existing entries were made for a
         // known version and stay.
-        ClientVersion::Unknown(_) => {
-            knows(FIRST_WITH_TEAMS, &entry.event) == Some(true) || before(&entry.event).is_some()
-        }
-    });
-    for entry in &mut entries {
-        let with_args = match client {
-            ClientVersion::Known(version) => *version >= FIRST_WITH_ARGS,
-            ClientVersion::Unknown(_) => match before(&entry.event) {
-                Some(before) => has_args(before),
-                None => !there.is_empty() && there.iter().all(has_args),
-            },
-        };
-        let hooks = entry.group.get_mut("hooks").and_then(Value::as_array_mut).into_iter().flatten();
-        for hook in hooks.filter_map(Value::as_object_mut) {
-            let args =
-                program.args(hook.get("args").and_then(|args| args.get(0)?.as_str()).unwrap_or_default());
-            let mut command = program.as_str().to_owned();
-            if with_args {
-                hook.insert("args".to_owned(), args.into());
-            } else {
-                hook.shift_remove("args");
-                let words = std::iter::once(&command).chain(&args);
-                command = words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-            }
-            hook.insert("command".to_owned(), Value::String(command));
-        }
-    }
-    entries
+        ClientVersion::Unknown(_) => knows(FIRST_WITH_TEAMS, event) == Some(true) || before(event).is_some(),
+    };
+    let with_args = |event: &str| match client {
+        ClientVersion::Known(version) => *version >= FIRST_WITH_ARGS,
+        ClientVersion::Unknown(_) => match before(event) {
+            Some(before) => has_args(before),
+            None => !there.is_empty() && there.iter().all(has_args),
+        },
+    };
+    let mut hooks: Vec<&Need> = needs.hooks().filter(|need| is_known(need.event.name())).collect();
+    let place =
+        |need: &Need| EVENTS.iter().position(|event| need.condition.is_none() && *event == need.event);
+    hooks.sort_by_key(|need| place(need).unwrap_or(EVENTS.len()));
+    hooks.into_iter().map(|need| entry(need, program, with_args(need.event.name()))).collect()
 }
 
-/// An entry that the embedded file does not have.
-fn policy_entry(need: &Need) -> Option<HookEntry> {
-    let subcommand = KNOWN.iter().find(|row| row.1 == need.event)?.2;
-    let mut hook =
-        json!({"type": "command", "command": HOOK_NAME, "args": [subcommand], "timeout": POLICY_TIMEOUT});
+/// The hook for a need: with `args` in the form that needs no shell.
+fn entry(need: &Need, program: &HookProgram, with_args: bool) -> HookEntry {
+    let args = program.args(need.event.subcommand());
+    let timeout = match need.event {
+        // Its gate runs the commands of the user's completion check.
+        EventKind::TaskCompleted => 600,
+        EventKind::SessionEnd => 30,
+        _ => 10,
+    };
+    let mut hook = json!({"type": "command", "command": program.as_str()});
+    if with_args {
+        hook["args"] = args.into();
+    } else {
+        let words = std::iter::once(program.as_str()).chain(args.iter().map(String::as_str));
+        hook["command"] = words.map(quoted).collect::<Vec<_>>().join(" ").into();
+    }
+    hook["timeout"] = timeout.into();
     if let Some(condition) = need.condition {
         hook["if"] = condition.into();
     }
     let mut group = Map::new();
     group.extend(need.matcher().map(|matcher| ("matcher".to_owned(), matcher.into())));
     group.insert("hooks".to_owned(), json!([hook]));
-    Some(HookEntry { event: need.event.to_owned(), group: Value::Object(group) })
+    HookEntry { event: need.event.name().to_owned(), group: Value::Object(group) }
 }
 
 /// Whether an entry has the form that needs no shell.
@@ -98,10 +82,10 @@ fn has_args(entry: &HookEntry) -> bool {
     entry.hook().get("args").is_some()
 }
 
-/// The events of the embedded file that this version does not have.
+/// The events of every install that this version does not have.
 pub fn unknown_to(version: Version) -> Vec<String> {
-    let late = |entry: &HookEntry| since(&entry.event).is_some_and(|since| version < since);
-    embedded().into_iter().filter(late).map(|entry| entry.event).collect()
+    let late = |event: &&str| since(event).is_some_and(|since| version < since);
+    EVENTS.iter().map(|event| event.name()).filter(late).map(str::to_owned).collect()
 }
 
 /// The content with exactly these entries of teamkeep, each once; unchanged if that is already so.
@@ -237,7 +221,7 @@ pub fn difference(installed: &[HookEntry], wanted: &[HookEntry]) -> Option<Strin
 
 /// The names, limited in number.
 pub fn named(events: &[&str]) -> String {
-    let (listed, others) = events.split_at(events.len().min(MAX_LISTED));
+    let (listed, others) = events.split_at(events.len().min(EVENTS.len()));
     let names = listed.join(", ");
     if others.is_empty() { names } else { format!("{names} and {} more", others.len()) }
 }

@@ -13,8 +13,8 @@ use jsonc_parser::cst::{CstArray, CstContainerNode, CstInputValue, CstNode};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::settings::document::Document;
-use crate::settings::hook_command::{self, HookEntry};
+use crate::document::Document;
+use crate::hook_command::{self, HookEntry};
 
 /// The text with these entries at the end.
 pub fn insert(document: &Document, entries: &[HookEntry]) -> String {

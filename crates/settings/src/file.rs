@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustix::fs::{Access, OFlags};
 
 use super::file_metadata::copy_metadata;
-use crate::settings::layer::{SettingsScope, content, resolve_links};
+use crate::layer::{content, resolve_links};
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
@@ -20,31 +20,6 @@ const STALE: Duration = Duration::from_secs(600);
 const PUBLIC_FILE: u32 = 0o644;
 /// Everyone can use a directory, and only root can change it.
 const PUBLIC_DIR: u32 = 0o755;
-
-/// The sessions that the hooks apply to, in the terms of Claude Code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub enum Scope {
-    /// All your sessions: ~/.claude/settings.json
-    #[default]
-    User,
-    /// All sessions in this project, for everyone: .claude/settings.json
-    Project,
-    /// Your sessions in this project: .claude/settings.local.json
-    Local,
-    /// All sessions of every user of this machine: Claude Code's managed settings. Only as root
-    Managed,
-}
-
-impl Scope {
-    pub fn kind(self) -> SettingsScope {
-        match self {
-            Scope::User => SettingsScope::User,
-            Scope::Project => SettingsScope::Project,
-            Scope::Local => SettingsScope::Local,
-            Scope::Managed => SettingsScope::Managed,
-        }
-    }
-}
 
 /// A settings file as found.
 #[derive(Debug, Clone)]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use super::escape;
+use teamkeep_model::unicode::escape;
 
 /// Shorter work needs no line.
 const DELAY: Duration = Duration::from_secs(1);

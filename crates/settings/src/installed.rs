@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::hook_program::{HookProgram, is_bare, typed_to_install};
+use crate::program::{HookProgram, is_bare, typed_to_install};
 use teamkeep_system::command::{is_executable, quoted};
 use teamkeep_system::env::Env;
 
@@ -12,7 +12,7 @@ use super::layer::{
     SettingsLayer, managed_with_hooks, managed_with_switch, plugins, running, with_most_hooks,
 };
 use super::managed_files::ONLY_MANAGED;
-use super::needs::{Needs, embedded};
+use super::needs::{EVENTS, Needs};
 use super::plan;
 
 /// The files without all hooks that `install` would write, each with the difference. Further tools do not count: other projects
@@ -56,6 +56,6 @@ fn program_option(env: &Env, layer: &SettingsLayer) -> String {
 pub fn events(layers: &[SettingsLayer]) -> BTreeSet<String> {
     let ours = running(layers).flat_map(SettingsLayer::ours).map(|entry| entry.event);
     let has_plugin = !plugins(layers).is_empty() && managed_with_switch(layers, ONLY_MANAGED).is_none();
-    let of_plugin = embedded().into_iter().filter(|_| has_plugin).map(|entry| entry.event);
+    let of_plugin = EVENTS.iter().filter(|_| has_plugin).map(|event| event.name().to_owned());
     ours.chain(of_plugin).collect()
 }

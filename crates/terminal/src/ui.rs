@@ -1,22 +1,17 @@
 //! The terminal: output for programs goes to stdout, messages for people to stderr.
 
-pub mod keys;
-mod message;
-pub mod pager;
-pub mod progress;
-pub mod terminal;
-pub mod usage;
-
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::AnsiColor;
-use pager::Paged;
-pub use progress::Progress;
-
-pub use teamkeep_model::unicode::escape;
+use rustix::termios::tcgetwinsize;
+use teamkeep_model::unicode::escape;
 use teamkeep_model::unicode::is_unsafe_on_terminal;
 use teamkeep_system::error::Error;
+
+use crate::message;
+use crate::pager::{self, Paged};
+use crate::progress::Progress;
 
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Ui {
@@ -44,7 +39,7 @@ impl Ui {
     /// it writes to stdout directly, without a buffer.
     pub fn paged(&self, choice: pager::Choice) -> Paged {
         let is_wanted = self.is_terminal() && io::stdin().is_terminal() && !self.unpaged;
-        let rows = terminal::size().map_or(0, |(_, rows)| rows);
+        let rows = size().map_or(0, |(_, rows)| rows);
         let choice = if is_wanted && rows > 0 { choice } else { pager::Choice::default() };
         Paged::new(choice, rows, anstream::AutoStream::choice(&io::stdout()))
     }
@@ -117,8 +112,14 @@ impl Ui {
 
     /// The width of the terminal at stdout; `None` in a pipe.
     pub fn columns(&self) -> Option<usize> {
-        terminal::size().filter(|_| self.is_terminal()).map(|(columns, _)| columns)
+        size().filter(|_| self.is_terminal()).map(|(columns, _)| columns)
     }
+}
+
+/// The columns and rows of the terminal at stdout.
+pub fn size() -> Option<(usize, usize)> {
+    let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0)?;
+    Some((size.ws_col.into(), size.ws_row.into()))
 }
 
 fn prefixed(color: AnsiColor, prefix: &str, text: impl Display) {

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::hook_program::{is_bare, is_named};
+use crate::program::{is_bare, is_named};
 use teamkeep_model::payload::EventKind;
 use teamkeep_system::command::{is_hook_program, quoted};
 
