@@ -15,7 +15,7 @@ use teamkeep_terminal::Context;
 use teamkeep_terminal::Ui;
 use teamkeep_terminal::ship_options::{EXAMPLES, SendArgs, ShipCommand};
 
-use crate::outcome::RoundOutcome;
+use crate::part::RoundOutcome;
 use crate::patience::random;
 use crate::rounds::ship;
 use crate::setup::Setup;

@@ -8,9 +8,8 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_store::shipping::Shipping;
 use teamkeep_system::error::{Error, Result};
 
-use crate::excluded::ExcludedLogs;
-use crate::outcome::RoundOutcome;
-use crate::part::{Deliver, Part};
+use crate::part::{Deliver, Part, RoundOutcome};
+use crate::selection::ExcludedLogs;
 use crate::setup::Setup;
 use crate::shipment::Shipper;
 

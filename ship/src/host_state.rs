@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use teamkeep_config::{ShipPrivacy, file_hash};
 use teamkeep_model::time::Timestamp;
-use teamkeep_settings::installed::events;
 use teamkeep_settings::layer::layers;
+use teamkeep_settings::plan::events;
 use teamkeep_store::shipping::{Shipping, ShippingState};
 use teamkeep_system::process::{self, Outcome, Run};
 
-use crate::outcome::Sent;
+use crate::part::Sent;
 use crate::rows::HostRow;
 use crate::setup::Setup;
 

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! log segments ─▶ segment_events ─┐                              ┌─▶ objects
-//! unsent_runs ─▶ shipped_run ─────┼─▶ rows ─▶ shipment ─▶ delivery ┼─▶ directory
+//! selection ─▶ shipped_run ───────┼─▶ rows ─▶ shipment ─▶ delivery ┼─▶ directory
 //! host_state ─────────────────────┘                              ├─▶ otlp ─▶ receiver
 //!                                                                └─▶ dry_run
 //! ```
@@ -15,12 +15,10 @@ mod credential_process;
 mod delivery;
 mod directory;
 mod dry_run;
-mod excluded;
 mod gateway;
 mod host_state;
 mod objects;
 pub mod otlp;
-mod outcome;
 mod part;
 mod patience;
 mod privacy;
@@ -29,10 +27,10 @@ mod requests;
 mod rounds;
 pub mod rows;
 mod segment_events;
+pub mod selection;
 mod setup;
 mod shipment;
 mod shipped_run;
 mod status;
 mod store_settings;
 mod tls;
-pub mod unsent_runs;

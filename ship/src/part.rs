@@ -1,7 +1,9 @@
-//! Rows that are delivered together.
+//! Rows that are delivered together, and the outcome of a round that delivers them.
+
+use std::ops::AddAssign;
 
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::error::Result;
+use teamkeep_system::error::{Error, Result};
 
 use crate::rows::day;
 use crate::setup::Identity;
@@ -35,4 +37,35 @@ pub fn compact(at: Timestamp) -> String {
 pub trait Deliver {
     /// Delivers the rows and returns the number of bytes that were sent. After an error, some of them can have been delivered.
     fn deliver(&mut self, part: &Part<'_>) -> Result<u64>;
+}
+
+/// The data that a round has sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sent {
+    pub events: usize,
+    /// Lines that are not events.
+    pub damaged: usize,
+    pub runs: usize,
+    pub rows: usize,
+    /// The size of the parts as they were sent.
+    pub bytes: u64,
+}
+
+/// The outcome of a round: the data that was sent, and the reasons why not everything was.
+#[derive(Debug, Default)]
+pub struct RoundOutcome {
+    pub sent: Sent,
+    pub errors: Vec<Error>,
+    /// Problems that do not keep anything from being sent.
+    pub notes: Vec<String>,
+}
+
+impl AddAssign for Sent {
+    fn add_assign(&mut self, more: Sent) {
+        self.events += more.events;
+        self.damaged += more.damaged;
+        self.runs += more.runs;
+        self.rows += more.rows;
+        self.bytes += more.bytes;
+    }
 }

@@ -7,8 +7,8 @@ use teamkeep_store::shipping::{Last, ShipLock, Shipping};
 use teamkeep_system::error::{Error, Result};
 
 use crate::delivery::Delivery;
-use crate::excluded::ExcludedLogs;
-use crate::outcome::RoundOutcome;
+use crate::part::RoundOutcome;
+use crate::selection::ExcludedLogs;
 use crate::setup::Setup;
 use crate::shipment::Shipper;
 

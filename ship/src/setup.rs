@@ -192,7 +192,7 @@ fn is_like_a_value(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod identity_tests {
+mod tests {
     use super::*;
 
     #[test]

@@ -10,17 +10,16 @@ use teamkeep_store::log::{Segment, SegmentName};
 use teamkeep_store::shipping::{Destination, ShipLock, Shipping, ShippingState};
 use teamkeep_system::error::{Error, Result};
 
-use crate::excluded::{ExcludedLogs, Exclusion};
 use crate::host_state::HostState;
-use crate::outcome::{RoundOutcome, Sent};
-use crate::part::{Deliver, Part};
+use crate::part::{Deliver, Part, RoundOutcome, Sent};
 use crate::privacy::Texts;
 use crate::rows::{Common, RowSink, Table, day, hosts};
 use crate::segment_events::{self, ReadError};
+use crate::selection::{ExcludedLogs, Exclusion};
+use crate::selection::{MAX_RUN_BYTES, run_size, too_large_note, unsent_runs};
 use crate::setup::Identity;
 use crate::setup::Setup;
 use crate::shipped_run::ShippedRun;
-use crate::unsent_runs::{MAX_RUN_BYTES, run_size, too_large_note, unsent_runs};
 
 /// From this size on, a part is delivered. A run is in one part, however large.
 const MAX_PART_BYTES: usize = 32 << 20;

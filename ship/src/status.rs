@@ -10,8 +10,8 @@ use teamkeep_store::shipping::{Destination, Last, RemovedUnshipped, RunDelivery,
 use teamkeep_system::error::{Error, Result};
 use teamkeep_terminal::Context;
 
+use crate::selection::unsent_runs;
 use crate::setup::Setup;
-use crate::unsent_runs::unsent_runs;
 
 /// The format of `--json`.
 #[derive(Debug, Serialize)]

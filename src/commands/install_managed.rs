@@ -15,8 +15,8 @@ use teamkeep_settings::client::ClientVersion;
 use teamkeep_settings::document::{check_strict, lenient_data};
 use teamkeep_settings::file::SettingsFile;
 use teamkeep_settings::install_records::AddedVariables;
+use teamkeep_settings::layer::{ONLY_MANAGED, drop_in_file, managed_files};
 use teamkeep_settings::layer::{SettingsLayer, SettingsScope};
-use teamkeep_settings::managed_files::{ONLY_MANAGED, drop_in_file, files};
 use teamkeep_settings::needs::Needs;
 use teamkeep_settings::plan::{self};
 use teamkeep_settings::program::HookProgram;
@@ -197,7 +197,7 @@ fn warn_of_program(context: &Context, program: &HookProgram) {
 
 /// Warns of managed settings that Claude Code cannot read.
 fn warn_of_files(context: &Context) {
-    for path in files() {
+    for path in managed_files() {
         let layer = SettingsLayer::read(SettingsScope::Managed, &path);
         if layer.is_lost() {
             let path = path.display();

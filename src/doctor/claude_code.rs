@@ -7,10 +7,10 @@ use super::{Code, Diagnosis, Facts, Health, bad, ok, unknown, warn};
 use teamkeep_config::{Gate, Mode, Policy, PrematureShutdown};
 use teamkeep_settings::client::ClientVersion;
 use teamkeep_settings::document::check_strict;
+use teamkeep_settings::layer::{DISABLED, ONLY_MANAGED};
 use teamkeep_settings::layer::{
     SettingsLayer, SettingsScope, State, managed_with_hooks, managed_with_switch,
 };
-use teamkeep_settings::managed_files::{DISABLED, ONLY_MANAGED};
 use teamkeep_settings::plan::named;
 use teamkeep_settings::variables::{TASKS, TEAMS, is_on, value};
 use teamkeep_settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows};

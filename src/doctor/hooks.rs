@@ -7,10 +7,10 @@ use teamkeep_model::words::count;
 use serde_json::Value;
 
 use super::{Diagnosis, Facts, InstalledHook, bad, hook_form, ok, unknown, warn};
-use teamkeep_settings::installed::{differing, install_command};
+use teamkeep_settings::layer::ONLY_MANAGED;
 use teamkeep_settings::layer::{SettingsLayer, SettingsScope, managed_with_switch, running};
-use teamkeep_settings::managed_files::ONLY_MANAGED;
 use teamkeep_settings::needs::Needs;
+use teamkeep_settings::plan::{differing, install_command};
 use teamkeep_settings::version::LAST_COMPARING_COMMANDS;
 use teamkeep_system::command::quoted;
 

@@ -7,7 +7,6 @@ mod claude_code;
 mod hook_form;
 mod hooks;
 mod organization;
-mod policy;
 mod program;
 mod record;
 mod shipping;
@@ -71,8 +70,8 @@ codes! {
     SearchPath program::search_path, "search-path" "`teamkeep` is in `PATH`.",
     Versions program::versions, "versions" "The hooks, `PATH` and this program have the same version of teamkeep.",
     Organization organization::configuration, "organization" "The organization's configuration is valid, and only root can change it.",
-    PolicyFiles policy::files, "policy-files" "The configuration and policy files in force are valid.",
-    PolicyTrust policy::trust, "policy-trust" "The current version of the project's checks and rules is trusted.",
+    PolicyFiles organization::files, "policy-files" "The configuration and policy files in force are valid.",
+    PolicyTrust organization::trust, "policy-trust" "The current version of the project's checks and rules is trusted.",
     Notifications shipping::notifications, "notifications" "If notifications are configured, `curl` and the secret that they need can be used. Nothing is sent; `teamkeep config test-notify` does that.",
     Shipping shipping::check, "shipping" "If shipping is configured, `teamkeep-ship` is installed, the files with secrets can be used, the last shipping had no error, and the log has room for segments that are not shipped yet.",
     StorePrivate store::private, "store-private" "The store belongs to you, and no other user can read it.",

@@ -301,7 +301,7 @@ fn was_given(highest: &[u8], task: &str) -> bool {
 }
 
 #[cfg(test)]
-mod task_lists_tests {
+mod tests {
     use super::*;
 
     #[test]

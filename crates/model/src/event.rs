@@ -336,11 +336,6 @@ mod tests {
             assert_eq!(SafeName::new(good).unwrap().as_str(), good);
         }
     }
-}
-
-#[cfg(test)]
-mod trace_parent_tests {
-    use super::*;
 
     const VALID: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 

@@ -317,11 +317,6 @@ mod tests {
             RecordedVerdict { verdict, of: "e1".to_owned() }
         );
     }
-}
-
-#[cfg(test)]
-mod guard_tests {
-    use super::*;
 
     fn counting(at: i64, ends_turn: bool) -> Counting<'static> {
         Counting { state: "", max_blocks: u32::MAX, at, ends_turn }

@@ -325,6 +325,7 @@ impl Activity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use super::{Activity, Sign};
 
     fn time(at: i64) -> Timestamp {
         Timestamp::from_millis(at).unwrap()
@@ -386,11 +387,6 @@ mod tests {
         assert_eq!(held("bob"), [0, 0, 0, 1, 0, 1, 1, 0]);
         assert_eq!(state.tasks["1"].holder(), None);
     }
-}
-
-#[cfg(test)]
-mod activity_tests {
-    use super::{Activity, Sign};
 
     fn after(signs: &[Sign]) -> Option<Activity> {
         signs.iter().fold(None, |before, sign| Activity::after(before, *sign))

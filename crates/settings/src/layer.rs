@@ -1,13 +1,10 @@
 //! Claude Code's settings files, and teamkeep's hooks in each.
 
+use crate::hook_command::{self, HookEntry};
+use crate::program::is_same;
+use serde_json::Value;
 use std::io;
 use std::path::{Path, PathBuf};
-
-use serde_json::Value;
-
-use crate::hook_command::{self, HookEntry};
-use crate::managed_files::{self as managed, ONLY_MANAGED};
-use crate::program::is_same;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
@@ -53,7 +50,7 @@ impl SettingsScope {
             Ok(absolute(project)?.join(".claude").join(name))
         };
         match self {
-            SettingsScope::Managed => Ok(managed::base_file()),
+            SettingsScope::Managed => Ok(base_file()),
             SettingsScope::User => match &paths.client {
                 Some(client) => absolute(&client.join("settings.json")),
                 None => Err(Error::new("cannot find Claude Code's settings: HOME is not set")
@@ -160,7 +157,7 @@ impl State {
 
 /// Every possible settings file, highest precedence first. A project in the home directory has no file of its own.
 pub fn layers(env: &Env, paths: &Paths) -> Vec<SettingsLayer> {
-    let managed = managed::files().into_iter().rev();
+    let managed = managed_files().into_iter().rev();
     let mut layers: Vec<SettingsLayer> =
         managed.map(|path| SettingsLayer::read(SettingsScope::Managed, &path)).collect();
     let user = SettingsScope::User.path(env, paths).ok();
@@ -238,11 +235,60 @@ pub fn resolve_links(path: &Path) -> Result<PathBuf> {
     })
 }
 
+// Claude Code's managed settings: the file and the drop-in files that an administrator writes for every user.
+//
+// Claude Code merges them into one: lists are joined, and of a value the last file decides. Seen with 2.1.83, 2.1.177 and
+// 2.1.330.
+
+/// The directory with managed settings. No environment variable names another one, here or in Claude Code.
+const DIRECTORY: &str =
+    if cfg!(target_os = "macos") { "/Library/Application Support/ClaudeCode" } else { "/etc/claude-code" };
+/// teamkeep's own drop-in file.
+const DROP_IN: &str = "50-teamkeep.json";
+/// No other hooks run than those of managed settings.
+pub const ONLY_MANAGED: &str = "allowManagedHooksOnly";
+/// In managed settings, no hook runs; elsewhere, only those of managed settings run.
+pub const DISABLED: &str = "disableAllHooks";
+
+/// The file that every version of Claude Code reads.
+pub fn base_file() -> PathBuf {
+    Path::new(DIRECTORY).join("managed-settings.json")
+}
+
+/// The directory with the drop-in files.
+pub fn drop_in_directory() -> PathBuf {
+    Path::new(DIRECTORY).join("managed-settings.d")
+}
+
+/// teamkeep's own drop-in file.
+pub fn drop_in_file() -> PathBuf {
+    drop_in_directory().join(DROP_IN)
+}
+
+/// All files in the order in which they are merged. The first one need not exist.
+pub fn managed_files() -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = std::fs::read_dir(drop_in_directory())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| is_drop_in(path))
+        .collect();
+    files.sort();
+    files.insert(0, base_file());
+    files
+}
+
+/// Whether Claude Code reads a file in the directory.
+fn is_drop_in(path: &Path) -> bool {
+    let is_hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
+    !is_hidden && path.extension().is_some_and(|extension| extension == "json")
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     fn layer(kind: SettingsScope, value: Value) -> SettingsLayer {
         SettingsLayer { kind, path: "/x.json".into(), state: State::Read(value) }
@@ -259,6 +305,15 @@ mod tests {
             (vec![other(), user()], 2),
         ] {
             assert_eq!(super::running(&layers).count(), running, "{layers:?}");
+        }
+    }
+
+    #[test]
+    fn hidden_files_and_other_endings_are_ignored() {
+        for (name, is_read) in
+            [("50-x.json", true), (".50-x.json", false), ("50-x.json.bak", false), ("x", false)]
+        {
+            assert_eq!(is_drop_in(&Path::new("/d").join(name)), is_read, "{name}");
         }
     }
 }

@@ -10,7 +10,7 @@ use super::document::{Document, lenient_data, text_of};
 use super::file::{SettingsFile, make_public_directories};
 use super::hook_command;
 use super::install_records::InstallRecords;
-use super::managed_files::{ONLY_MANAGED, base_file, drop_in_file};
+use super::layer::{ONLY_MANAGED, base_file, drop_in_file};
 use super::version::{FIRST_WITH_DROP_INS, Version};
 use teamkeep_system::error::{Error, Result};
 

@@ -378,11 +378,6 @@ mod tests {
         let until_closed = |run: &mut Run| run.until_closed = true;
         assert_eq!(sh(script, 300, until_closed).0, Outcome::TimedOut);
     }
-}
-
-#[cfg(test)]
-mod client_process_tests {
-    use super::*;
 
     fn found(family: &[(u32, &str, u32)]) -> Option<u32> {
         above(9, &|pid| {

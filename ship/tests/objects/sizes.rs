@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use teamkeep_model::time::Timestamp;
-use teamkeep_ship::unsent_runs::{MAX_RUN_BYTES, run_size};
+use teamkeep_ship::selection::{MAX_RUN_BYTES, run_size};
 use teamkeep_store::log::Appending;
 
 use super::delivery::assert_complete;

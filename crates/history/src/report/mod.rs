@@ -10,9 +10,7 @@ mod overview;
 mod spending;
 mod summary;
 mod tasks;
-mod tools;
 mod turns;
-mod verdict;
 mod work;
 
 pub use agents::{Agent, Instance, Role};
@@ -21,13 +19,11 @@ pub use messages::{MessageRow, MessageStats, Pair, Sender};
 pub use observations::{Observation, ObservationKind};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
 pub use spending::{BurnRate, ModelUsage, RestUsage, TaskUsage, TokenUsage};
-pub use summary::RunSummary;
+pub use summary::{RunOutcome, RunSummary, RunVerdict};
 pub use tasks::{TaskHistory, TaskUpdate};
 pub use teamkeep_policy::spending::AS_OF as PRICES_AS_OF;
-pub use tools::{ToolUser, Tools};
 pub use turns::{ActivityTimes, Turn};
-pub use verdict::{RunOutcome, RunVerdict};
-pub use work::{TimePerAgent, Work};
+pub use work::{TimePerAgent, ToolUser, Tools, Work};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -88,7 +84,7 @@ impl Report {
             agents: agents::agents(&case, &turns),
             observations: observations::observations(&case, &mail, &tasks, &incidents),
             work: work::work(&case, &turns, &tasks, &mail, &incidents),
-            tools: tools::tools(&case),
+            tools: work::tools(&case),
             spending: spending.usage(&case, &tasks),
             incidents,
             files: file_histories(
@@ -100,7 +96,7 @@ impl Report {
             tasks,
             redacted: None,
         };
-        report.verdict = verdict::verdict(&case, &report);
+        report.verdict = summary::verdict(&case, &report);
         report
     }
 

@@ -179,7 +179,7 @@ fn close(marks: &mut Vec<[usize; 2]>, opened: &mut Option<usize>, end: usize) {
 }
 
 #[cfg(test)]
-mod excerpt_tests {
+mod tests {
     use super::super::pattern::{Pattern, Syntax};
     use super::*;
     use proptest::prelude::*;

@@ -7,12 +7,10 @@
 //! Each search reads all of it, the newest first, in several threads and in constant memory. Only the lines whose bytes can
 //! contain a match are parsed.
 
-mod agents;
 mod blocks;
 mod find;
 mod hit;
 mod line_filter;
-mod merge;
 mod pattern;
 mod scan;
 mod sources;

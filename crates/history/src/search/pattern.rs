@@ -190,7 +190,9 @@ fn folded(c: char) -> Vec<char> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pattern::{Pattern, Syntax};
     use super::*;
+    use proptest::prelude::*;
 
     const WORD: Syntax = Syntax { is_regex: false, is_word: true };
     const REGEX: Syntax = Syntax { is_regex: true, is_word: false };
@@ -240,14 +242,6 @@ mod tests {
         }
         assert_eq!(found("\"", Syntax::default(), "say \"x\""), ["\"", "\""]);
     }
-}
-
-#[cfg(test)]
-mod literal_tests {
-    use proptest::prelude::*;
-
-    use super::super::pattern::{Pattern, Syntax};
-    use super::*;
 
     #[test]
     fn the_longest_literals_of_an_expression_are_required() {

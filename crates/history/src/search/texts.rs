@@ -367,6 +367,7 @@ fn inbox_texts(owner: &str, bytes: &[u8], seen: Timestamp) -> Vec<SearchText> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn the_strings_of_a_value_are_collected_without_encoded_data() {
@@ -392,12 +393,6 @@ mod tests {
         }
         assert_eq!(TextKind::parse("mesage").unwrap_err().hints, ["did you mean \"message\"?"]);
     }
-}
-
-#[cfg(test)]
-mod transcript_tests {
-    use super::*;
-    use serde_json::json;
 
     fn texts(line: &[u8]) -> Vec<(TextKind, String, String)> {
         let own = |found: SearchText| (found.kind, found.agent, found.text);

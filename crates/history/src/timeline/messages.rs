@@ -1,22 +1,22 @@
 //! Merges messages: the same one is seen by the sender's hooks, in the recipient's inbox, and in the transcripts of
 //! both.
 
-use std::collections::{HashMap, HashSet};
-
-use serde_json::Value;
-
 use super::LoadedEvent;
 use super::entry::{Entry, Source};
-use super::message_matcher::MessageMatcher;
-use super::message_matcher::{MessageCandidate, MessageCopy, UNKNOWN_AGENT};
+use super::history::{inbox_of, owner_of};
+use super::message_matcher::{MessageCandidate, MessageCopy, MessageMatcher, UNKNOWN_AGENT};
 use super::run_data::{ClockMap, RunData, prompts, spawns};
-use super::transcripts::ToolUse;
-use super::transcripts::agents;
+use super::transcripts::{ToolUse, agents};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use teamkeep_model::event::ActorKind;
 use teamkeep_model::payload::Message;
-use teamkeep_model::team::{Notice, reached, without_reference};
+use teamkeep_model::team::{FileContent, Notice, TeamFile, TeamPath, reached, without_reference};
+use teamkeep_model::time::Timestamp;
 use teamkeep_model::{Tool, time};
 use teamkeep_policy::Decision;
+use teamkeep_store::archive::Archive;
 
 pub(super) fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
     let mut drafts = MessageMatcher::default();
@@ -177,4 +177,83 @@ fn is_about_sender(notice: &Notice, sender: &str) -> bool {
     let answers = matches!(notice.kind.as_str(), "shutdown_approved" | "shutdown_rejected");
     let asked = notice.request.as_deref().and_then(|id| id.rsplit_once('@')).map(|(_, name)| name);
     notice.from.as_deref().is_none_or(is_sender) && asked.filter(|_| answers).is_none_or(is_sender)
+}
+
+// How many messages were unread in each inbox at a moment, from the snapshots of the inboxes.
+
+#[derive(Debug)]
+pub struct UnreadCounts {
+    archive: Archive,
+    run: String,
+    states: Vec<InboxState>,
+    /// The number of unread messages in each content that was needed so far; `None` if it cannot be read.
+    counts: RefCell<HashMap<String, Option<usize>>>,
+}
+
+/// An inbox since a time. Its content is named by its hash; `None` if the file was gone.
+#[derive(Debug)]
+struct InboxState {
+    at: Timestamp,
+    owner: String,
+    object: Option<String>,
+}
+
+impl UnreadCounts {
+    pub fn of(archive: &Archive, data: &RunData) -> UnreadCounts {
+        let owner = |path: &str| match TeamPath::of(path) {
+            TeamPath::Inbox(file) if file.ends_with(".json") => {
+                Some(owner_of(inbox_of(file), &data.members).to_owned())
+            }
+            _ => None,
+        };
+        let mut states = Vec::new();
+        for snapshot in &data.journal.snapshots {
+            let at = snapshot.at;
+            let changed = snapshot.changed.iter().filter(|change| !change.torn && change.object.is_some());
+            let changed = changed.map(|change| (&change.path, change.object.clone()));
+            let gone = snapshot.gone.iter().map(|path| (path, None));
+            let found = changed.chain(gone).filter_map(|(path, object)| Some((owner(path)?, object)));
+            states.extend(found.map(|(owner, object)| InboxState { at, owner, object }));
+        }
+        UnreadCounts {
+            archive: archive.clone(),
+            run: data.run.run.clone(),
+            states,
+            counts: RefCell::default(),
+        }
+    }
+
+    /// The number of unread messages of each agent at that moment, where there were any.
+    pub fn unread_at(&self, at: Timestamp) -> BTreeMap<String, usize> {
+        let count = self.states.partition_point(|state| state.at <= at);
+        let mut unread = BTreeMap::new();
+        let mut is_known = HashSet::new();
+        for state in self.states[..count].iter().rev() {
+            if is_known.contains(state.owner.as_str()) {
+                continue;
+            }
+            let waiting = state.object.as_deref().map_or(Some(0), |object| self.count(&state.owner, object));
+            // A content that cannot be read does not replace the one before.
+            let Some(waiting) = waiting else { continue };
+            is_known.insert(state.owner.as_str());
+            if waiting > 0 {
+                unread.insert(state.owner.clone(), waiting);
+            }
+        }
+        unread
+    }
+
+    fn count(&self, owner: &str, object: &str) -> Option<usize> {
+        if let Some(known) = self.counts.borrow().get(object) {
+            return *known;
+        }
+        let bytes = self.archive.content(&self.run, object).ok();
+        let parsed = bytes.and_then(|bytes| TeamFile::Inbox(owner).parse(&bytes));
+        let waiting = parsed.and_then(|content| match content {
+            FileContent::Mail(_, mail) => Some(mail.unread),
+            _ => None,
+        });
+        self.counts.borrow_mut().insert(object.to_owned(), waiting);
+        waiting
+    }
 }

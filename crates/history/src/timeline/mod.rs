@@ -18,7 +18,6 @@ mod summary;
 mod tasks;
 mod transcripts;
 mod turn_ends;
-mod unread_counts;
 
 pub use agents::{AgentTurn, SharedNames};
 pub use changes::{AgentSign, state_after};
@@ -30,6 +29,7 @@ pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
 pub use history::{History, InboxCopy, TaskIds};
 pub use loaded_event::LoadedEvent;
+pub use messages::UnreadCounts;
 pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog, homes};
 pub use run_data::{ClockMap, RunData, is_client_gone, open_index};
@@ -38,7 +38,6 @@ pub use summary::{Summary, project};
 pub use tasks::held_until_shutdown;
 pub use transcripts::{Cost, DeliveredMessage, ToolOutcome, ToolUse, Transcript, Transcripts, read_note};
 pub use turn_ends::{UnsentAnswer, unsent_answers};
-pub use unread_counts::UnreadCounts;
 
 use std::collections::HashSet;
 

@@ -278,7 +278,7 @@ impl Agents {
 }
 
 #[cfg(test)]
-mod session_state_tests {
+mod tests {
     use super::*;
 
     #[test]

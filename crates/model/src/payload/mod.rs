@@ -366,11 +366,6 @@ mod tests {
         assert_eq!((payload.session(), payload.agent_id(), payload.tool()), (None, None, None));
         assert_eq!(payload.kind(), EventKind::Unknown);
     }
-}
-
-#[cfg(test)]
-mod agent_id_tests {
-    use super::*;
 
     #[test]
     fn the_id_of_a_teammate_has_its_name_whatever_the_name_looks_like() {

@@ -343,7 +343,7 @@ pub(super) fn id_of(canonical: &str) -> Option<SafeName> {
 }
 
 #[cfg(test)]
-mod config_dir_tests {
+mod tests {
     use super::*;
 
     #[test]

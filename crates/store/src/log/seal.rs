@@ -186,6 +186,7 @@ pub(super) fn last_point(file: &Appender) -> io::Result<Option<ChainPoint>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chain::ChainHash;
 
     fn text(line: &[u8]) -> &[u8] {
         line.strip_suffix(b"\n").unwrap()
@@ -237,12 +238,6 @@ mod tests {
             assert!(seal(bad.as_bytes(), ChainPoint::default()).is_none());
         }
     }
-}
-
-#[cfg(test)]
-mod head_tests {
-    use super::*;
-    use crate::chain::ChainHash;
 
     #[test]
     fn a_head_is_read_as_it_was_written_and_a_damaged_one_is_none() {

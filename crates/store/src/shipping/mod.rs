@@ -4,7 +4,6 @@
 //! The unit of events is a closed segment of the log, and the unit of a run's data is a run that has ended. A state that is
 //! lost or damaged means that everything is sent again, in other shipments.
 
-mod destination;
 mod state;
 mod unshipped_segments;
 
@@ -19,8 +18,9 @@ use teamkeep_system::paths::Paths;
 use teamkeep_system::process;
 use teamkeep_system::store_lock::StoreLock;
 
-pub use destination::{Destination, DestinationId, DestinationKind};
-pub use state::{Last, RunDelivery, Shipped, ShippedLines, ShippingState};
+pub use state::{
+    Destination, DestinationId, DestinationKind, Last, RunDelivery, Shipped, ShippedLines, ShippingState,
+};
 pub use unshipped_segments::{RemovedUnshipped, UnshippedSegments};
 
 const STORE_ID_CHARS: usize = 16;

@@ -297,7 +297,7 @@ fn dependents<'a>(ordered: &[&'a TaskHistory]) -> HashMap<&'a str, Vec<usize>> {
 }
 
 #[cfg(test)]
-mod dependency_tests {
+mod tests {
     use super::*;
     use teamkeep_model::TaskStatus;
 

@@ -214,7 +214,7 @@ impl FailureCause {
 const MAX_MESSAGE_CHARS: usize = 200;
 
 #[cfg(test)]
-mod cause_tests {
+mod tests {
     use super::FailureCause::{self, Billing, Limit, Login, Model, Other, Server};
 
     #[test]

@@ -5,7 +5,6 @@ mod chains;
 mod departures;
 mod draft;
 mod failures;
-mod losses;
 mod scene;
 mod stalls;
 mod teamwork;
@@ -167,7 +166,7 @@ pub(super) fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
     causes.extend(teamwork::duplicates(scene));
     causes.extend(teamwork::shared_names(scene));
     causes.extend(teamwork::ping_pong(scene));
-    let rest = losses::assign(scene, &mut causes);
+    let rest = departures::assign(scene, &mut causes);
     // A crash explains the unfinished tasks that nothing else explains.
     let rest = departures::crashed_lead(scene, &rest).or_else(|| chains::unfinished_work(scene, &rest));
     causes.extend(rest);
