@@ -1,4 +1,4 @@
-//! What is sent: the logs of projects that `ship.exclude-projects` does not name, and the ended runs that a destination lacks.
+//! The selection of data to send: the logs of projects that `ship.exclude-projects` does not name, and ended runs.
 
 use crate::part::RoundOutcome;
 use crate::setup::Setup;
