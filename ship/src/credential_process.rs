@@ -6,6 +6,7 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use teamkeep_model::words::one_line;
+use teamkeep_system::process::MAX_OUTPUT_BYTES;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -17,7 +18,6 @@ use teamkeep_system::clock::Clock;
 use teamkeep_system::process::{Outcome, Run, program, shell_code};
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
-const MAX_OUTPUT_BYTES: usize = 64 << 10;
 /// The part of its errors that an error shows.
 const MAX_QUOTED_BYTES: usize = 500;
 /// Credentials are replaced this long before they expire.

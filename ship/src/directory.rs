@@ -9,6 +9,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use teamkeep_model::time::DAY;
 
 use fs_err as files;
 use teamkeep_model::time::Timestamp;
@@ -21,9 +22,6 @@ const CURRENT: &str = "teamkeep-rows.jsonl";
 const RENAMED: &str = "teamkeep-rows-";
 /// A file is renamed before rows that would make it larger.
 const MAX_FILE_BYTES: u64 = 64 << 20;
-const DAY: Duration = Duration::from_secs(86_400);
-/// A renamed file is removed after a week, the oldest after a day when there are more than [`MAX_FILES`].
-const WEEK: Duration = Duration::from_secs(7 * 86_400);
 const MAX_FILES: usize = 16;
 
 pub struct Directory {
@@ -83,7 +81,8 @@ impl Directory {
         renamed.sort();
         let excess = renamed.len().saturating_sub(MAX_FILES);
         for (index, path) in renamed.iter().enumerate() {
-            if is_older(path, if index < excess { DAY } else { WEEK }) {
+            // The oldest of too many go earlier.
+            if is_older(path, if index < excess { DAY } else { DAY * 7 }) {
                 files::remove_file(path)?;
             }
         }

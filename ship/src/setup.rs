@@ -14,10 +14,8 @@ use teamkeep_store::shipping::{Shipping, ShippingState};
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
+use teamkeep_system::fs::MAX_SECRET_BYTES;
 use teamkeep_terminal::Context;
-
-/// Maximum size of a file with a secret.
-const MAX_SECRET_BYTES: u64 = 64 << 10;
 
 #[derive(Debug)]
 pub struct Setup {

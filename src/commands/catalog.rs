@@ -1,6 +1,7 @@
 //! Opens the store for the commands that read it: the runs, times of a run, and warnings about damage.
 
 use std::collections::BTreeSet;
+use teamkeep_model::words::FEW;
 
 use crate::status::{Observed, Surroundings};
 use crate::view;
@@ -15,7 +16,6 @@ use teamkeep_system::command::quoted;
 use teamkeep_system::error::Result;
 use teamkeep_terminal::{Context, When, parse_time};
 
-const MAX_LISTED: usize = 5;
 /// Lists the recorded runs. Fails when they cannot be listed: an empty list would look like an empty store.
 pub fn catalog(context: &Context) -> Result<RunCatalog> {
     let catalog = lenient_catalog(context);
@@ -140,8 +140,8 @@ pub fn warn_damaged(context: &Context, catalog: &RunCatalog, opened: &OpenedRun)
     let unlisted = opened.problems.count.saturating_sub(problems.len() as u64) as usize;
     problems.extend(damaged(catalog));
     problems.extend(opened.runs.iter().flat_map(|run| run.problems()));
-    let more = unlisted + problems.len().saturating_sub(MAX_LISTED);
-    problems.iter().take(MAX_LISTED).for_each(|problem| context.ui.warn(problem));
+    let more = unlisted + problems.len().saturating_sub(FEW);
+    problems.iter().take(FEW).for_each(|problem| context.ui.warn(problem));
     if more > 0 {
         context.ui.warn(format!("{more} more problems with the recorded data; see: teamkeep verify"));
     }

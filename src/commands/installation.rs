@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use teamkeep_model::unicode::escape;
+use teamkeep_model::words::FEW;
 
 use super::{dry_run, output};
 use teamkeep_config::{Code, Problem, misnamed_file};
@@ -22,8 +23,6 @@ use teamkeep_settings::version::{FIRST_WITH_TEAMS, Version};
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_terminal::Context;
-
-const MAX_LISTED: usize = 3;
 
 #[derive(Debug, clap::Args)]
 pub struct SettingsTarget {
@@ -94,7 +93,7 @@ pub fn print_diff(context: &Context, file: &SettingsFile, after: &[u8]) -> Resul
 pub fn list_custom_hooks(context: &Context, content: &[u8]) -> bool {
     let custom: Vec<HookEntry> =
         calls(&lenient_data(content)).into_iter().filter(|entry| !entry.is_written()).collect();
-    for entry in custom.iter().take(MAX_LISTED) {
+    for entry in custom.iter().take(FEW) {
         let line = entry.hook().get("command").and_then(|line| line.as_str()).unwrap_or_default();
         let line: String = line.chars().take(100).collect();
         context.ui.eprint_line(&format!(
@@ -102,8 +101,8 @@ pub fn list_custom_hooks(context: &Context, content: &[u8]) -> bool {
             entry.event
         ));
     }
-    if custom.len() > MAX_LISTED {
-        context.ui.eprint_line(&format!("note: and {} more", custom.len() - MAX_LISTED));
+    if custom.len() > FEW {
+        context.ui.eprint_line(&format!("note: and {} more", custom.len() - FEW));
     }
     !custom.is_empty()
 }

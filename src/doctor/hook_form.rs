@@ -2,6 +2,7 @@
 //! whole file because of one of them.
 
 use serde_json::{Map, Value};
+use teamkeep_model::words::FEW;
 
 use super::{Diagnosis, Facts, bad, ok, warn};
 use teamkeep_model::payload::EventKind;
@@ -45,7 +46,7 @@ fn diagnose(layer: &SettingsLayer, version: Option<Version>) -> Option<Diagnosis
             "{name} ignores a hook in {path} or, before {FIRST_SKIPPING_HOOKS}, the whole file {why}"
         )),
     };
-    let places: Vec<&str> = found.iter().map(|problem| problem.at.as_str()).take(MAX_PLACES).collect();
+    let places: Vec<&str> = found.iter().map(|problem| problem.at.as_str()).take(FEW).collect();
     Some(diagnosis.with_fix(format!("correct or remove {} in {path}", places.join(", "))))
 }
 
@@ -54,9 +55,6 @@ pub fn is_ignored(layer: &SettingsLayer, version: Option<Version>) -> bool {
     let found = layer.value().map(problems).unwrap_or_default();
     found.iter().any(|problem| problem.skips_file(version))
 }
-
-/// Maximum number of listed places.
-const MAX_PLACES: usize = 5;
 
 /// A value with a form that Claude Code does not accept.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //! once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use teamkeep_model::words::FEW;
 use teamkeep_model::words::count;
 
 use serde_json::Value;
@@ -13,9 +14,6 @@ use teamkeep_settings::needs::Needs;
 use teamkeep_settings::plan::{differing, install_command};
 use teamkeep_settings::version::LAST_COMPARING_COMMANDS;
 use teamkeep_system::command::quoted;
-
-/// Maximum number of listed programs.
-const MAX_LISTED: usize = 5;
 
 /// Checks where they are installed.
 pub fn installed(facts: &Facts<'_>) -> Diagnosis {
@@ -91,7 +89,7 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        let programs = commands.iter().filter_map(|words| words.first()).take(MAX_LISTED);
+        let programs = commands.iter().filter_map(|words| words.first()).take(FEW);
         let programs = programs.cloned().collect::<Vec<_>>().join(", ");
         let at_event: Vec<_> = ours.iter().filter(|ours| ours.entry.event == *event).collect();
         let own = at_event.iter().find(|ours| !ours.entry.is_written());

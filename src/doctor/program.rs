@@ -4,13 +4,15 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use teamkeep_system::process::MAX_OUTPUT_BYTES;
 
 use serde_json::{Value, json};
-use teamkeep_settings::layer::{MAX_BYTES, SettingsScope};
+use teamkeep_settings::layer::SettingsScope;
 use teamkeep_settings::program::{hook_args, is_bare, is_named, is_same, on_search_path, own_path};
 use teamkeep_store::log::Logs;
 use teamkeep_system::command::{HOOK_NAME, NAME, command_line, find, is_executable, quoted};
 use teamkeep_system::env::{Env, absolute_dirs};
+use teamkeep_system::fs::MAX_SETTINGS_BYTES;
 use teamkeep_system::fs::read_regular;
 use teamkeep_system::paths::Paths;
 use teamkeep_system::process::{Outcome, Run};
@@ -140,7 +142,7 @@ pub fn build_command(facts: &Facts<'_>) -> String {
 fn plugin_dirs(facts: &Facts<'_>, plugin: &str) -> Vec<PathBuf> {
     let Some(client) = &facts.paths.client else { return Vec::new() };
     let read = |name: &str| -> Value {
-        let read = read_regular(&client.join("plugins").join(name), MAX_BYTES);
+        let read = read_regular(&client.join("plugins").join(name), MAX_SETTINGS_BYTES);
         serde_json::from_slice(&read.map(|(bytes, _)| bytes).unwrap_or_default()).unwrap_or_default()
     };
     let path = |value: &Value, key: &str| {
@@ -160,8 +162,6 @@ fn plugin_dirs(facts: &Facts<'_>, plugin: &str) -> Vec<PathBuf> {
 
 /// Claude Code waits ten seconds for a hook, which needs some milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum output in bytes.
-const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 /// The version of this program.
 const OWN: &str = env!("CARGO_PKG_VERSION");
 

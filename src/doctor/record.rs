@@ -1,7 +1,10 @@
 //! Checks the recorded data: the last event, the newest run, failures of teamkeep, and the teams that run or are stale.
 
+use chrono::TimeDelta;
 use std::path::{Path, PathBuf};
+use teamkeep_model::words::FEW;
 use teamkeep_model::words::count;
+use teamkeep_system::fs::MAX_SETTINGS_BYTES;
 
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::restore::holder;
@@ -19,17 +22,8 @@ use teamkeep_system::error::Result;
 use teamkeep_system::fs::read_regular;
 use teamkeep_system::process::is_gone;
 
-/// Seconds after which a session that writes without an event is taken to have no hooks. A single turn of one agent
-/// can be long.
-const QUIET_SECONDS: i64 = 60 * 60;
-/// Seconds in a day.
-const DAY_SECONDS: i64 = 24 * 60 * 60;
 /// Maximum size of a day's diagnostics in bytes.
 const MAX_DIAGNOSTICS_BYTES: u64 = 64 << 20;
-/// Maximum size of a team's configuration in bytes.
-const MAX_CONFIG_BYTES: u64 = 16 << 20;
-/// Maximum number of listed teams.
-const MAX_LISTED: usize = 5;
 
 /// Checks the time of the last event, and whether Claude Code was used since.
 pub fn last_event(facts: &Facts<'_>) -> Diagnosis {
@@ -45,7 +39,8 @@ pub fn last_event(facts: &Facts<'_>) -> Diagnosis {
     };
     let what = format!("last event: {}", when(last, facts.now));
     let used = facts.paths.client.as_deref().and_then(last_used);
-    match used.filter(|used| (*used - last).num_seconds() > QUIET_SECONDS) {
+    // A single turn of one agent can be long without an event.
+    match used.filter(|used| *used - last > TimeDelta::hours(1)) {
         Some(used) => warn(format!("{what}, but Claude Code was used {}", when(used, facts.now)))
             .with_fix("check /hooks in Claude Code; restart sessions that started before the install"),
         None => ok(what),
@@ -114,7 +109,7 @@ pub fn failures(facts: &Facts<'_>) -> Diagnosis {
         String::from_utf8_lossy(&bytes).lines().filter_map(failure).collect::<Vec<_>>()
     });
     let mut failures: Vec<(Timestamp, String)> =
-        failures.filter(|(at, _)| (facts.now - *at).num_seconds() <= DAY_SECONDS).collect();
+        failures.filter(|(at, _)| facts.now - *at <= TimeDelta::days(1)).collect();
     failures.sort();
     let Some((_, newest)) = failures.last() else { return ok("no hook errors in the last 24 hours") };
     let errors = count(failures.len(), "hook error");
@@ -190,7 +185,7 @@ pub fn stale_teams(facts: &Facts<'_>) -> Diagnosis {
         names.filter(|name| SafeName::new(name).is_some() && is_stale(client, name)).collect();
     stale.sort();
     let Some(first) = stale.first() else { return ok("no stale team directories") };
-    let (listed, others) = stale.split_at(stale.len().min(MAX_LISTED));
+    let (listed, others) = stale.split_at(stale.len().min(FEW));
     let mut names = listed.join(", ");
     if !others.is_empty() {
         names += &format!(" and {} more", others.len());
@@ -203,7 +198,7 @@ pub fn stale_teams(facts: &Facts<'_>) -> Diagnosis {
 }
 
 fn is_stale(client: &Path, name: &str) -> bool {
-    let config = read_regular(&client.join("teams").join(name).join("config.json"), MAX_CONFIG_BYTES);
+    let config = read_regular(&client.join("teams").join(name).join("config.json"), MAX_SETTINGS_BYTES);
     let Some(team) = config.ok().and_then(|(bytes, _)| TeamConfig::parse(&bytes)) else { return false };
     match team.lead_process {
         Some(lead) => is_gone(lead.pid, lead.space.as_deref(), lead.start.as_deref()),
@@ -231,6 +226,6 @@ mod tests {
         assert_eq!(age(-5), "2026-02-03 04:05:11 UTC (just now)");
         assert_eq!(age(61), "2026-02-03 04:04:05 UTC (1 min 1 s ago)");
         assert_eq!(age(7_200), "2026-02-03 02:05:06 UTC (2 h ago)");
-        assert_eq!(age(3 * DAY_SECONDS), "2026-01-31 04:05:06 UTC (3 d ago)");
+        assert_eq!(age(3 * 86_400), "2026-01-31 04:05:06 UTC (3 d ago)");
     }
 }

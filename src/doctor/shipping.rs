@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use teamkeep_model::words::count;
+use teamkeep_system::fs::MAX_SECRET_BYTES;
 
 use chrono::TimeDelta;
 use teamkeep_hook::find_shipper;
@@ -15,8 +16,6 @@ use super::record::when;
 use super::{Diagnosis, Facts, bad, ok, warn};
 use crate::notify;
 
-/// Maximum size of a file with headers or with a key in bytes.
-const MAX_SECRET_BYTES: u64 = 64 << 10;
 /// How long a removal of segments that were not shipped is reported.
 const REMOVAL_REPORTED: TimeDelta = TimeDelta::days(30);
 

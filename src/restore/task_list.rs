@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
+use teamkeep_system::fs::MAX_SETTINGS_BYTES;
 
 use serde_json::Value;
 
@@ -151,9 +152,6 @@ fn team_of(session: &str) -> String {
     format!("session-{}", session.get(..8).unwrap_or(session))
 }
 
-/// Maximum size of a session file or team configuration in bytes.
-const MAX_CONFIG_BYTES: u64 = 16 << 20;
-
 /// The session that uses a list, from Claude Code's files: the lead that its team names, or a running session that
 /// would use it. Claude Code does not note a list that came from `CLAUDE_CODE_TASK_LIST_ID`: [`recorded_user`] finds its
 /// session.
@@ -168,7 +166,8 @@ pub fn holder(client: &Path, list: &str) -> Option<String> {
     if let Some((session, pid)) = sessions.iter().find(uses) {
         return Some(format!("session {session} is running (process {pid})"));
     }
-    let config = read_regular(&client.join("teams").join(list).join("config.json"), MAX_CONFIG_BYTES).ok()?.0;
+    let config =
+        read_regular(&client.join("teams").join(list).join("config.json"), MAX_SETTINGS_BYTES).ok()?.0;
     let Some(config) = TeamConfig::parse(&config) else {
         return Some("its team exists, but the configuration cannot be read".to_owned());
     };
@@ -206,7 +205,7 @@ fn running(client: &Path) -> Vec<(String, u32)> {
     let notes = fs::entries(&client.join("sessions")).map(|entry| entry.path());
     let notes = notes.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
     let running = notes.filter_map(|path| {
-        let note = json::parse_lossy(&read_regular(&path, MAX_CONFIG_BYTES).ok()?.0)?;
+        let note = json::parse_lossy(&read_regular(&path, MAX_SETTINGS_BYTES).ok()?.0)?;
         let text = |key: &str| note.get(key).and_then(Value::as_str);
         let session = text("sessionId").filter(|id| is_uuid(id))?.to_owned();
         let pid = u32::try_from(note.get("pid")?.as_u64()?).ok()?;

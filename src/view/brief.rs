@@ -1,6 +1,7 @@
 //! The text of a brief. Its size is limited, and the most important lines come first.
 
 use std::collections::BTreeMap;
+use teamkeep_model::words::QUOTE_CHARS;
 
 use super::describe::{print_unsent, unsent};
 use super::values::{age, count};
@@ -15,8 +16,6 @@ use teamkeep_model::unicode::escape;
 use teamkeep_policy::TaskEvent;
 use teamkeep_system::command as shell;
 
-/// Maximum length of a text of another agent, in characters.
-const MAX_QUOTE_CHARS: usize = 200;
 /// Maximum length of a name without quotation marks, in characters.
 const MAX_WORD_CHARS: usize = 64;
 
@@ -233,7 +232,7 @@ fn word(text: &str) -> String {
 fn plain(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let line = words.join(" ");
-    let short: String = line.chars().take(MAX_QUOTE_CHARS).collect();
+    let short: String = line.chars().take(QUOTE_CHARS).collect();
     let more = if short.len() < line.len() { "…" } else { "" };
     let safe = short.replace(is_quotation_mark, "'").replace(['<', '>'], "|");
     format!("{}{more}", escape(&safe))

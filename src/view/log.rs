@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write};
+use teamkeep_model::words::QUOTE_CHARS;
 
 use anstyle::Style;
 use chrono::{FixedOffset, NaiveDate};
@@ -76,7 +77,6 @@ fn actor_style(kind: ActorKind) -> Style {
     }
 }
 
-const MAX_CHARS: usize = 200;
 /// Fields of a tool's input that describe the call, best first.
 const SHOWN_KEYS: &[&str] =
     &["file_path", "notebook_path", "command", "pattern", "url", "query", "skill", "team_name"];
@@ -189,7 +189,7 @@ fn quoted(text: Option<&str>) -> String {
 /// The start of the first line that is not blank.
 fn short(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(MAX_CHARS) {
+    match line.char_indices().nth(QUOTE_CHARS) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line.to_owned(),
     }

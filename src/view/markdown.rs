@@ -41,7 +41,7 @@ fn graph(graph: &Graph) -> String {
 }
 
 fn label(text: &str) -> String {
-    references(&escape(text), " .,:-")
+    references(&unicode::escape(text), " .,:-")
 }
 
 /// Text with everything escaped that is special in Markdown or HTML.

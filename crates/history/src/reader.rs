@@ -5,6 +5,7 @@ use std::collections::BinaryHeap;
 use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
 use std::{fmt, io};
+use teamkeep_model::words::FEW;
 
 use chrono::TimeDelta;
 use teamkeep_model::time::Timestamp;
@@ -228,8 +229,6 @@ impl Range {
     }
 }
 
-const MAX_KEPT: usize = 5;
-
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadErrors {
     pub count: u64,
@@ -251,13 +250,13 @@ impl ReadErrors {
 
     pub fn add(&mut self, path: &Path, line: Option<u64>, why: String) {
         self.count += 1;
-        if self.first.len() < MAX_KEPT {
+        if self.first.len() < FEW {
             self.first.push(ReadError { path: path.to_owned(), line, why });
         }
     }
 
     pub fn merge(&mut self, other: ReadErrors) {
-        let room = MAX_KEPT.saturating_sub(self.first.len());
+        let room = FEW.saturating_sub(self.first.len());
         self.count += other.count;
         self.first.extend(other.first.into_iter().take(room));
     }

@@ -1,5 +1,10 @@
 //! Numbers, amounts, lists, ids and cut texts, as people read them.
 
+/// The number of things that a message names before it counts the rest.
+pub const FEW: usize = 5;
+/// The length of a quoted text in characters.
+pub const QUOTE_CHARS: usize = 200;
+
 /// A number with thousands separators: `1,234,567`.
 pub fn thousands(number: impl TryInto<u64>) -> String {
     let digits = number.try_into().unwrap_or(u64::MAX).to_string();

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
+use teamkeep_system::process::MAX_OUTPUT_BYTES;
 
 use crate::version::Version;
 use teamkeep_system::command::find;
@@ -19,8 +20,6 @@ const NAME: &str = "claude";
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 /// How much of that passes before a notice is printed.
 const QUIET_PERIOD: Duration = Duration::from_secs(1);
-/// Maximum output in bytes.
-const MAX_OUTPUT_BYTES: usize = 16 * 1024;
 
 /// The known version of Claude Code, or why it is unknown.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,12 +8,11 @@ use std::path::{Path, PathBuf};
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
+use teamkeep_system::fs::MAX_SETTINGS_BYTES;
 use teamkeep_system::paths::Paths;
 
 /// Maximum number of hooks to check in one file.
 const MAX_ENTRIES: usize = 500;
-/// Maximum size of a settings file in bytes.
-pub const MAX_BYTES: u64 = 16 << 20;
 
 /// A settings file by the sessions that it applies to, in the terms of Claude Code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -217,7 +216,7 @@ fn managed(layers: &[SettingsLayer]) -> impl Iterator<Item = &SettingsLayer> {
 
 /// The content of a settings file; `None` if it does not exist.
 pub fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {
-    Ok(fs::if_exists(fs::read_regular(real, MAX_BYTES))?.map(|(bytes, _)| bytes))
+    Ok(fs::if_exists(fs::read_regular(real, MAX_SETTINGS_BYTES))?.map(|(bytes, _)| bytes))
 }
 
 /// The file of a path, with the links of its directory resolved as well, so that each file has one name.

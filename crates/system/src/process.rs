@@ -14,6 +14,8 @@ use crate::env::absolute_search;
 use crate::signals::{HeldSignals, was_signalled};
 use teamkeep_model::ProcessId;
 
+/// Maximum output of a program that prints a line or a document, in bytes.
+pub const MAX_OUTPUT_BYTES: usize = 64 << 10;
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Kills the process group of a child, and the child in case it left the group. Waits at most one second.

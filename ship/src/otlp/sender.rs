@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::time::Duration;
+use teamkeep_model::words::QUOTE_CHARS;
 use teamkeep_model::words::one_line;
 
 use bytes::Bytes;
@@ -25,8 +26,6 @@ use crate::tls;
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of a response.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
-/// Maximum length of a receiver's words in an error.
-const MAX_QUOTED_CHARS: usize = 200;
 
 /// A connection to a receiver. Needs a runtime of tokio with I/O and time.
 #[derive(Debug)]
@@ -144,7 +143,7 @@ impl Sender {
     fn quoted(&self, message: &str) -> String {
         let hidden = self.secrets.hide(message);
         let line = one_line(&hidden.replace(char::is_control, " "));
-        let start: String = line.chars().take(MAX_QUOTED_CHARS).collect();
+        let start: String = line.chars().take(QUOTE_CHARS).collect();
         if start.is_empty() { String::new() } else { format!(": {start:?}") }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::time::Duration;
+use teamkeep_model::words::FEW;
 
 use super::PolicySource;
 use crate::backtest::{self, Record, SnapshotCursor};
@@ -22,8 +23,6 @@ use teamkeep_store::archive::{Archive, Index, RunRecord};
 use teamkeep_store::log::Logs;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_terminal::Context;
-
-const MAX_LISTED: usize = 5;
 
 pub struct ExplainInput {
     /// The team, and how it was found.
@@ -170,8 +169,8 @@ impl RecordedEvent {
         let (of, run) = match matches.first_key_value() {
             Some(first) if !id.is_empty() && matches.len() == 1 => first,
             Some(_) if !id.is_empty() => {
-                let ids: Vec<&str> = matches.keys().take(MAX_LISTED).map(String::as_str).collect();
-                let more = if matches.len() > MAX_LISTED { ", …" } else { "" };
+                let ids: Vec<&str> = matches.keys().take(FEW).map(String::as_str).collect();
+                let more = if matches.len() > FEW { ", …" } else { "" };
                 let why = format!("{} events match: {}{more}", matches.len(), ids.join(", "));
                 return Err(Error::caused(format!("ambiguous event ID {id:?}"), why));
             }

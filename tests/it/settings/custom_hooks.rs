@@ -78,7 +78,9 @@ fn install_and_uninstall_report_custom_hook_lines() {
     note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`
     note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop; ./mine`
     note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop | tee -a log`
-    note: and 4 more
+    note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop > /dev/null && ./mine`
+    note: left unchanged: your Stop hook also calls teamkeep: `/opt/x/teamkeep hook notes --sync`
+    note: and 2 more
     "#);
 }
 

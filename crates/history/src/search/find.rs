@@ -11,9 +11,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::FEW;
 use teamkeep_system::error::Result;
-
-const MAX_PROBLEMS: usize = 5;
 
 /// An event of a search.
 #[derive(Debug)]
@@ -99,7 +98,7 @@ pub fn find(
     while found.other_agents.len() > MAX_AGENTS {
         found.other_agents.pop_last();
     }
-    found.problems.truncate(MAX_PROBLEMS);
+    found.problems.truncate(FEW);
     Ok(found)
 }
 

@@ -5,6 +5,7 @@ use super::texts::TextKind;
 use serde::Serialize;
 use std::ops::Range;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::QUOTE_CHARS;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::command::quoted;
 
@@ -105,7 +106,6 @@ impl Hit {
 
 /// Characters before the first match.
 const BEFORE_CHARS: usize = 60;
-const MAX_CHARS: usize = 200;
 
 /// An excerpt on one line, with ` · ` for line breaks, as between a subject and its text. The marks are the places of the
 /// matches, in characters.
@@ -133,7 +133,7 @@ impl Snippet {
             length = 1;
         }
         for (at, c) in text[start..].char_indices().map(|(at, c)| (start + at, c)) {
-            if length >= MAX_CHARS {
+            if length >= QUOTE_CHARS {
                 snippet.text.push('…');
                 break;
             }
@@ -208,7 +208,7 @@ mod tests {
         fn a_snippet_of_any_text_is_short_and_its_marks_are_in_it(text in "[a-c é💥\n\u{301}]{0,600}") {
             let found = snippet(&text, "a");
             // A line break at the end has two characters more, and an ellipsis is one.
-            prop_assert!(found.text.chars().count() <= MAX_CHARS + 3);
+            prop_assert!(found.text.chars().count() <= QUOTE_CHARS + 3);
             prop_assert!(found.marks.iter().all(|[from, to]| from < to && *to <= found.text.chars().count()));
             prop_assert!(found.marks.windows(2).all(|pair| pair[0][1] <= pair[1][0]));
             prop_assert!(marked(&found).iter().all(|text| text == "a"));

@@ -4,6 +4,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::QUOTE_CHARS;
 use teamkeep_model::{TaskStatus, json};
 use teamkeep_policy::{Decision, TaskChange, TaskEvent};
 use teamkeep_store::metadata_only;
@@ -248,11 +249,8 @@ impl TurnEntry {
     }
 }
 
-/// Maximum length of the reason of a failure, in characters. The entry has its text in full.
-const MAX_REASON_CHARS: usize = 200;
-
 fn shortened(text: &str) -> String {
-    match text.char_indices().nth(MAX_REASON_CHARS) {
+    match text.char_indices().nth(QUOTE_CHARS) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text.to_owned(),
     }

@@ -29,6 +29,10 @@ pub use replace::{
 
 pub const PRIVATE_FILE: u32 = 0o600;
 pub const PRIVATE_DIR: u32 = 0o700;
+/// Maximum size of a file with a secret in bytes.
+pub const MAX_SECRET_BYTES: u64 = 64 << 10;
+/// Maximum size of a file of Claude Code's settings or state in bytes.
+pub const MAX_SETTINGS_BYTES: u64 = 16 << 20;
 
 /// Clears the owner's bits in the umask. With them, this process would create directories that later calls cannot enter.
 pub fn set_umask() {

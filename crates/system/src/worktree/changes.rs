@@ -5,14 +5,12 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use teamkeep_model::words::FEW;
 
 use super::MAX_BYTES;
 use crate::fs;
 use crate::git::Git;
 use teamkeep_model::unicode::escape;
-
-/// Number of files that are named as left out.
-const MAX_SHOWN: usize = 5;
 
 /// The files whose content is not in the index, each with a zero byte after its name. A copy of the index knows which files
 /// are unchanged. If it cannot be used, every file is compared with the commit.
@@ -95,10 +93,10 @@ fn is_behind_link(top: &Path, path: &Path) -> bool {
 
 /// A sentence about the files that are left out.
 fn described(files: &[(&[u8], &str)]) -> Option<String> {
-    let shown = files.iter().take(MAX_SHOWN);
+    let shown = files.iter().take(FEW);
     let shown = shown.map(|(name, why)| format!("{} ({why})", escape(&String::from_utf8_lossy(name))));
     let shown: Vec<String> = shown.collect();
-    let more = match files.len().saturating_sub(MAX_SHOWN) {
+    let more = match files.len().saturating_sub(FEW) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
