@@ -1,17 +1,23 @@
-//! The tools, and the command line of each call.
+//! The tools: their parameters, and the command line of each call.
 
 use std::ffi::OsString;
+use std::fmt::Display;
 
-use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use rmcp::handler::server::common::FromContextPart;
+use rmcp::handler::server::tool::ToolCallContext;
+use rmcp::model::CallToolResult;
+use rmcp::{ErrorData, tool, tool_router};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::parameter::{Parameter, Place, Type, schema};
-use teamkeep_history::search;
+use super::Server;
+use teamkeep_history::search::TextKind;
 use teamkeep_history::timeline::Kind;
-use teamkeep_system::error::{Error, Result};
 
-/// The command of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// The command of a call. A value is never read as an option: it follows `=`, or `--`.
+#[derive(Debug)]
 pub struct ToolCommand {
     pub args: Vec<OsString>,
     pub output: Output,
@@ -31,225 +37,206 @@ pub enum Output {
     Text,
 }
 
-const fn parameter(name: &'static str, place: Place, kind: Type, about: &'static str) -> Parameter {
-    Parameter { name, place, kind, about }
+impl ToolCommand {
+    fn new(fixed: &[&str], output: Output, limit: Option<Count>) -> ToolCommand {
+        let args = ["--utc", "--color=never"].iter().chain(fixed).map(OsString::from).collect();
+        ToolCommand { args, output, limit: limit.map_or(100, |limit| limit.0) }
+    }
+
+    fn option<T: Display>(mut self, name: &str, values: impl IntoIterator<Item = T>) -> ToolCommand {
+        self.args.extend(values.into_iter().map(|value| OsString::from(format!("{name}={value}"))));
+        self
+    }
+
+    fn flag(mut self, name: &str, is_set: Option<bool>) -> ToolCommand {
+        self.args.extend(is_set.unwrap_or_default().then(|| OsString::from(name)));
+        self
+    }
+
+    /// The last argument.
+    fn operand(mut self, value: Option<String>) -> ToolCommand {
+        self.args.extend(value.into_iter().flat_map(|value| ["--".into(), value.into()]));
+        self
+    }
 }
 
-const fn option(name: &'static str, option: &'static str, kind: Type, about: &'static str) -> Parameter {
-    parameter(name, Place::Option(option), kind, about)
+/// The parameters of a call. The macros take their schema from the type of this name.
+#[derive(JsonSchema)]
+#[schemars(transparent)]
+struct Parameters<T>(T);
+
+impl<T: DeserializeOwned> FromContextPart<ToolCallContext<'_, Server>> for Parameters<T> {
+    /// rmcp's own error does not name the tool and the parameter.
+    fn from_context_part(call: &mut ToolCallContext<'_, Server>) -> Result<Self, ErrorData> {
+        let arguments = Value::Object(call.arguments.take().unwrap_or_default());
+        let parameters = serde_path_to_error::deserialize(arguments).map_err(|error| {
+            ErrorData::invalid_params(format!("invalid parameters of {}: {error}", call.name), None)
+        })?;
+        Ok(Parameters(parameters))
+    }
 }
 
-const RUN: Parameter = parameter(
-    "run",
-    Place::Argument,
-    Type::Text,
-    "Team name, run ID or its beginning, or `latest` (the default)",
-);
-const SINCE: Parameter = option(
-    "since",
-    "--since",
-    Type::Text,
-    "Start: RFC 3339, an age (`2h`), or with a run the time since its start (`+90s`)",
-);
-const UNTIL: Parameter = option("until", "--until", Type::Text, "End, in the same formats");
+/// A maximum number of entries.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(try_from = "Value")]
+#[schemars(!try_from, inline)]
+struct Count(#[schemars(range(min = 1, max = 1_000))] usize);
 
-const RUNS: &[Parameter] = &[
-    option("project", "--project", Type::Text, "Only runs of this project: a directory, or its name"),
-    option(
-        "since",
-        "--since",
-        Type::Text,
-        "Only runs that ended after this time: RFC 3339, or an age (`2h`)",
-    ),
-    option("until", "--until", Type::Text, "Only runs that started before this time, in the same formats"),
-    parameter("limit", Place::Server, Type::Count(1_000), "Maximum number of runs, the newest (default 100)"),
-];
-const SEARCH: &[Parameter] = &[
-    parameter(
-        "query",
-        Place::Argument,
-        Type::Text,
-        "Words that must all occur, also inside of words, and \"phrases\" in quotes; or a regular expression. In lower case it matches any case",
-    ),
-    option("word", "--word", Type::Flag, "Whether only whole words match"),
-    option("regex", "--regex", Type::Flag, "Whether the query is a regular expression"),
-    option("run", "--run", Type::Text, "Only this run: team name, run ID or its beginning, or `latest`"),
-    option("agent", "--agent", Type::Text, "Only texts of this agent; `lead` is the lead"),
-    option(
-        "kinds",
-        "--kind",
-        Type::Words(|| search::TextKind::ALL.iter().map(|kind| kind.word()).collect()),
-        "Only these kinds",
-    ),
-    SINCE,
-    UNTIL,
-    option("limit", "--limit", Type::Count(1_000), "Maximum number of results (default 10)"),
-    option("full", "--full", Type::Flag, "Whether to return the texts, and not only excerpts"),
-];
-const BRIEF: &[Parameter] = &[
-    RUN,
-    option("agent", "--agent", Type::Text, "The agent for which it is written (default `team-lead`)"),
-    option("at", "--at", Type::Text, "The moment: RFC 3339, or the time since the start of the run (`+90s`)"),
-];
-const LOG: &[Parameter] = &[
-    RUN,
-    SINCE,
-    UNTIL,
-    option("involving", "--involving", Type::Text, "Only entries by this agent or that concern it"),
-    option(
-        "kinds",
-        "--kind",
-        Type::Words(|| Kind::ALL.iter().map(|kind| kind.word()).collect()),
-        "Only these kinds",
-    ),
-    parameter(
-        "limit",
-        Place::Server,
-        Type::Count(1_000),
-        "Maximum number of entries, the last ones (default 100)",
-    ),
-];
-const REPORT: &[Parameter] = &[RUN];
+impl TryFrom<Value> for Count {
+    type Error = &'static str;
 
-struct Definition {
-    name: &'static str,
-    about: &'static str,
-    fixed: &'static [&'static str],
-    output: Output,
-    parameters: &'static [Parameter],
-    required: &'static [&'static str],
+    fn try_from(value: Value) -> Result<Count, &'static str> {
+        let count = value.as_u64().filter(|count| (1..=1_000).contains(count));
+        count.map(|count| Count(count as usize)).ok_or("expected an integer from 1 to 1000")
+    }
 }
 
-const TOOLS: [Definition; 5] = [
-    Definition {
-        name: "list",
-        about: "The recorded runs of agent teams and sessions with subagents: team, project, times, members, counts",
-        fixed: &["list", "--all", "--json"],
-        output: Output::Array,
-        parameters: RUNS,
-        required: &[],
-    },
-    Definition {
-        name: "search",
-        about: "Search messages, prompts, replies, tasks, tool uses, their results and transcripts of all recorded runs, the newest \
-                first",
-        // Less than `answer::TIMEOUT`.
-        fixed: &["search", "--json", "--redact", "--time-limit=10"],
-        output: Output::Object,
-        parameters: SEARCH,
-        required: &["query"],
-    },
-    Definition {
-        name: "brief",
-        about: "The facts about an agent team: its agents, tasks, unanswered messages and blocked calls",
-        fixed: &["brief", "--json"],
-        output: Output::Object,
-        parameters: BRIEF,
-        required: &[],
-    },
-    Definition {
-        name: "log",
-        about: "The timeline of a run: messages, tasks, turns, members and verdicts, in order",
-        fixed: &["log", "--json"],
-        output: Output::Lines,
-        parameters: LOG,
-        required: &[],
-    },
-    Definition {
-        name: "report",
-        about: "A summary of a run: verdict, incidents, agents, tasks, messages, time and cost",
-        fixed: &["report", "--redact"],
-        output: Output::Text,
-        parameters: REPORT,
-        required: &[],
-    },
-];
-
-pub fn all() -> Vec<Tool> {
-    let tool = |tool: &Definition| {
-        let annotations = ToolAnnotations::new().read_only(true).idempotent(true);
-        Tool::new(tool.name, tool.about, schema(tool.parameters, tool.required)).with_annotations(annotations)
-    };
-    TOOLS.iter().map(tool).collect()
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct List {
+    /// Only runs of this project: a directory, or its name
+    project: Option<String>,
+    /// Only runs that ended after this time: RFC 3339, or an age (`2h`)
+    since: Option<String>,
+    /// Only runs that started before this time, in the same formats
+    until: Option<String>,
+    /// Maximum number of runs, the newest (default 100)
+    limit: Option<Count>,
 }
 
-/// The command of a call. A value is never read as an option: it follows `=`, or `--`.
-pub fn command(name: &str, arguments: &JsonObject) -> Result<ToolCommand> {
-    let tool = TOOLS.iter().find(|tool| tool.name == name);
-    let tool = tool.ok_or_else(|| Error::usage(format!("unknown tool {name:?}")))?;
-    let mut args: Vec<OsString> =
-        ["--utc", "--color=never"].into_iter().chain(tool.fixed.iter().copied()).map(Into::into).collect();
-    let (mut last, mut limit) = (Vec::new(), 100);
-    if tool.name == "search" && !arguments.contains_key("limit") {
-        args.push("--limit=10".into());
-    }
-    for (key, value) in arguments.iter().filter(|(_, value)| !value.is_null()) {
-        let Some(parameter) = tool.parameters.iter().find(|parameter| parameter.name == key) else {
-            return Err(Error::usage(format!("unknown parameter {key:?} of {name}")));
-        };
-        let wrong =
-            || Error::usage(format!("invalid value of {key:?}: expected {}", parameter.kind.expected()));
-        let words = parameter.words(value).ok_or_else(wrong)?;
-        match parameter.place {
-            Place::Argument => last = words,
-            Place::Option(_) => args.extend(words),
-            Place::Server => {
-                limit = value.as_u64().and_then(|limit| limit.try_into().ok()).ok_or_else(wrong)?
-            }
-        }
-    }
-    if let Some(missing) = tool.required.iter().find(|name| arguments.get(**name).is_none_or(Value::is_null))
-    {
-        return Err(Error::usage(format!("the parameter {missing:?} is missing")));
-    }
-    if !last.is_empty() {
-        args.push("--".into());
-        args.append(&mut last);
-    }
-    Ok(ToolCommand { args, output: tool.output, limit })
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Search {
+    /// Words that must all occur, also inside of words, and "phrases" in quotes; or a regular expression. In lower case it matches any case
+    query: String,
+    /// Whether only whole words match
+    word: Option<bool>,
+    /// Whether the query is a regular expression
+    regex: Option<bool>,
+    /// Only this run: team name, run ID or its beginning, or `latest`
+    run: Option<String>,
+    /// Only texts of this agent; `lead` is the lead
+    agent: Option<String>,
+    /// Only these kinds
+    #[serde(default)]
+    #[schemars(schema_with = "text_kinds")]
+    kinds: Option<Vec<TextKind>>,
+    /// Start: RFC 3339, an age (`2h`), or with a run the time since its start (`+90s`)
+    since: Option<String>,
+    /// End, in the same formats
+    until: Option<String>,
+    /// Maximum number of results (default 10)
+    limit: Option<Count>,
+    /// Whether to return the texts, and not only excerpts
+    full: Option<bool>,
 }
 
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Brief {
+    /// Team name, run ID or its beginning, or `latest` (the default)
+    run: Option<String>,
+    /// The agent for which it is written (default `team-lead`)
+    agent: Option<String>,
+    /// The moment: RFC 3339, or the time since the start of the run (`+90s`)
+    at: Option<String>,
+}
 
-    use super::*;
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Log {
+    /// Team name, run ID or its beginning, or `latest` (the default)
+    run: Option<String>,
+    /// Start: RFC 3339, an age (`2h`), or with a run the time since its start (`+90s`)
+    since: Option<String>,
+    /// End, in the same formats
+    until: Option<String>,
+    /// Only entries by this agent or that concern it
+    involving: Option<String>,
+    /// Only these kinds
+    #[serde(default)]
+    #[schemars(schema_with = "entry_kinds")]
+    kinds: Option<Vec<Kind>>,
+    /// Maximum number of entries, the last ones (default 100)
+    limit: Option<Count>,
+}
 
-    fn args(name: &str, arguments: Value) -> Result<String> {
-        let Value::Object(arguments) = arguments else { panic!() };
-        let args = command(name, &arguments)?.args.into_iter();
-        Ok(args.map(|arg| arg.into_string().unwrap()).collect::<Vec<_>>().join(" "))
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct Report {
+    /// Team name, run ID or its beginning, or `latest` (the default)
+    run: Option<String>,
+}
+
+fn text_kinds(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": ["array", "null"], "items": {"type": "string", "enum": TextKind::ALL}})
+}
+
+fn entry_kinds(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": ["array", "null"], "items": {"type": "string", "enum": Kind::ALL}})
+}
+
+#[tool_router(vis = "pub(super)")]
+impl Server {
+    /// The recorded runs of agent teams and sessions with subagents: team, project, times, members, counts
+    #[tool(annotations(read_only_hint = true, idempotent_hint = true))]
+    async fn list(&self, Parameters(list): Parameters<List>) -> Result<CallToolResult, ErrorData> {
+        let command = ToolCommand::new(&["list", "--all", "--json"], Output::Array, list.limit)
+            .option("--project", list.project)
+            .option("--since", list.since)
+            .option("--until", list.until);
+        self.answer(command).await
     }
 
-    #[test]
-    fn a_value_is_never_an_option() {
-        let arguments = json!({"query": "--file=/etc/passwd", "agent": "--json", "kinds": ["task", "tool"], "regex": true});
-        assert_eq!(
-            args("search", arguments).unwrap(),
-            "--utc --color=never search --json --redact --time-limit=10 --limit=10 --agent=--json --kind=task --kind=tool --regex -- --file=/etc/passwd"
-        );
-        assert_eq!(
-            args("report", json!({"run": "-o"})).unwrap(),
-            "--utc --color=never report --redact -- -o"
-        );
+    /// Search messages, prompts, replies, tasks, tool uses, their results and transcripts of all recorded runs, the newest first
+    #[tool(annotations(read_only_hint = true, idempotent_hint = true))]
+    async fn search(&self, Parameters(search): Parameters<Search>) -> Result<CallToolResult, ErrorData> {
+        // Less time than `answer::TIMEOUT`.
+        let fixed = ["search", "--json", "--redact", "--time-limit=10"];
+        let command = ToolCommand::new(&fixed, Output::Object, None)
+            .flag("--word", search.word)
+            .flag("--regex", search.regex)
+            .option("--run", search.run)
+            .option("--agent", search.agent)
+            .option("--kind", search.kinds.into_iter().flatten().map(TextKind::word))
+            .option("--since", search.since)
+            .option("--until", search.until)
+            .option("--limit", [search.limit.map_or(10, |limit| limit.0)])
+            .flag("--full", search.full)
+            .operand(Some(search.query));
+        self.answer(command).await
     }
 
-    #[test]
-    fn an_unknown_parameter_and_a_wrong_type_are_rejected() {
-        for (name, arguments) in [
-            ("search", json!({"query": "x", "file": "/etc/passwd"})),
-            ("search", json!({"query": 1})),
-            ("search", json!({})),
-            ("search", json!({"query": "x", "regex": "yes"})),
-            ("log", json!({"kinds": [1]})),
-            ("log", json!({"kinds": ["-b"]})),
-            ("log", json!({"limit": 0})),
-            ("search", json!({"query": "x", "limit": 1_001})),
-            ("search", json!({"query": "x", "time_limit": 60})),
-            ("restore", json!({})),
-        ] {
-            assert!(args(name, arguments.clone()).is_err(), "{name} {arguments}");
-        }
-        assert!(all().iter().all(|tool| tool.annotations.as_ref().unwrap().read_only_hint == Some(true)));
+    /// The facts about an agent team: its agents, tasks, unanswered messages and blocked calls
+    #[tool(annotations(read_only_hint = true, idempotent_hint = true))]
+    async fn brief(&self, Parameters(brief): Parameters<Brief>) -> Result<CallToolResult, ErrorData> {
+        let command = ToolCommand::new(&["brief", "--json"], Output::Object, None)
+            .option("--agent", brief.agent)
+            .option("--at", brief.at)
+            .operand(brief.run);
+        self.answer(command).await
+    }
+
+    /// The timeline of a run: messages, tasks, turns, members and verdicts, in order
+    #[tool(annotations(read_only_hint = true, idempotent_hint = true))]
+    async fn log(&self, Parameters(log): Parameters<Log>) -> Result<CallToolResult, ErrorData> {
+        let command = ToolCommand::new(&["log", "--json"], Output::Lines, log.limit)
+            .option("--since", log.since)
+            .option("--until", log.until)
+            .option("--involving", log.involving)
+            .option("--kind", log.kinds.into_iter().flatten().map(Kind::word))
+            .operand(log.run);
+        self.answer(command).await
+    }
+
+    /// A summary of a run: verdict, incidents, agents, tasks, messages, time and cost
+    #[tool(annotations(read_only_hint = true, idempotent_hint = true))]
+    async fn report(&self, Parameters(report): Parameters<Report>) -> Result<CallToolResult, ErrorData> {
+        self.answer(ToolCommand::new(&["report", "--redact"], Output::Text, None).operand(report.run)).await
     }
 }

@@ -41,7 +41,7 @@ fn the_python_sdk_lists_and_calls_the_tools() {
     let done = command.stdin(Stdio::null()).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let done: Value = serde_json::from_slice(&done.stdout).unwrap();
-    assert_eq!(done["tools"], serde_json::json!(["list", "search", "brief", "log", "report"]));
+    assert_eq!(done["tools"], serde_json::json!(["brief", "list", "log", "report", "search"]));
     for tool in ["search", "brief", "log", "report"] {
         let texts = done["answers"][tool].as_array().unwrap();
         let answer: Value = serde_json::from_str(texts[0].as_str().unwrap()).unwrap();

@@ -119,11 +119,11 @@ fn the_tools_only_read_and_answer_as_their_commands_do() {
     let tools = client.request("tools/list", json!({}));
     let tools = tools["result"]["tools"].as_array().unwrap().clone();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["list", "search", "brief", "log", "report"]);
-    let limit = &tools[1]["inputSchema"]["properties"]["limit"];
+    assert_eq!(names, ["brief", "list", "log", "report", "search"]);
+    let limit = &tools[4]["inputSchema"]["properties"]["limit"];
     assert_eq!((&limit["minimum"], &limit["maximum"]), (&json!(1), &json!(1_000)));
     let words = |tool: usize| tools[tool]["inputSchema"]["properties"]["kinds"]["items"]["enum"].to_string();
-    assert!(words(1).contains("\"thinking\"") && words(3).contains("\"task-completed\""));
+    assert!(words(4).contains("\"thinking\"") && words(2).contains("\"task-completed\""));
     let runs = client.call("list", json!({}));
     let listed: Value = serde_json::from_str(&told.sandbox.told(&["list", "--all", "--json"])).unwrap();
     assert_eq!(
@@ -209,17 +209,72 @@ fn a_secret_is_redacted_where_an_excerpt_ends_and_where_its_key_is_not_text() {
 }
 
 #[test]
+fn a_value_is_never_an_option() {
+    let sandbox = ended("needle");
+    let mut client = Client::start(&sandbox);
+    let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
+    let mut values = 0;
+    for tool in tools.as_array().unwrap() {
+        let (name, schema) = (tool["name"].as_str().unwrap(), &tool["inputSchema"]);
+        for (parameter, about) in schema["properties"].as_object().unwrap() {
+            if !about["type"].to_string().contains("string") {
+                continue;
+            }
+            for value in ["--help", "--no-such-option", "-o"] {
+                let mut arguments = json!({parameter: value});
+                if name == "search" && parameter != "query" {
+                    arguments["query"] = json!("needle");
+                }
+                let answer = client.call(name, arguments);
+                let error = answer["error"].as_str().unwrap_or_default();
+                let is_quoted = error.is_empty() || error.contains(&format!("{value:?}"));
+                assert!(is_quoted && !error.contains("argument"), "{name} {parameter}={value}: {answer}");
+                assert!(!answer.to_string().contains("Usage"), "{name} {parameter}={value}: {answer}");
+                values += 1;
+            }
+        }
+    }
+    assert_eq!(values, 3 * 16);
+    client.end();
+}
+
+#[test]
 fn a_wrong_call_is_an_error_and_the_server_continues() {
     let sandbox = ended("needle");
     let mut client = Client::start(&sandbox);
-    for params in [
-        json!({"name": "restore", "arguments": {}}),
-        json!({"name": "search", "arguments": {"query": "x", "file": "/etc/passwd"}}),
-        json!({"name": "search", "arguments": {"query": 1}}),
-        json!({"name": "search"}),
+    let count = "limit: expected an integer from 1 to 1000";
+    for (tool, arguments, why) in [
+        ("restore", json!({}), "tool not found"),
+        (
+            "search",
+            json!({"query": "x", "file": "/etc/passwd"}),
+            "file: unknown field `file`, expected one of `query`",
+        ),
+        ("search", json!({"query": "x", "time_limit": 60}), "time_limit: unknown field"),
+        ("search", json!({"query": 1}), "query: invalid type: integer `1`, expected a string"),
+        ("search", json!({}), "missing field `query`"),
+        ("search", json!({"query": null}), "query: invalid type: null, expected a string"),
+        (
+            "search",
+            json!({"query": "x", "regex": "yes"}),
+            "regex: invalid type: string \"yes\", expected a boolean",
+        ),
+        ("search", json!({"query": "x", "limit": 1_001}), count),
+        ("log", json!({"limit": 0}), count),
+        ("list", json!({"limit": "3"}), count),
+        ("log", json!({"kinds": "idle"}), "kinds: invalid type: string \"idle\", expected a sequence"),
+        (
+            "log",
+            json!({"kinds": ["idle", "-b"]}),
+            "kinds[1]: unknown variant `-b`, expected one of `session-started`",
+        ),
+        ("log", json!({"kinds": [1]}), "kinds[0]: invalid type: integer `1`, expected string"),
     ] {
-        let answer = client.request("tools/call", params.clone());
-        assert!(answer["error"]["message"].is_string(), "{params}: {answer}");
+        let answer = client.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        let message =
+            answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{tool} {arguments}: {answer}"));
+        let is_named = tool == "restore" || message.starts_with(&format!("invalid parameters of {tool}: "));
+        assert!(is_named && message.contains(why), "{tool} {arguments}: {message}");
     }
     for (tool, arguments, why) in [
         ("search", json!({"query": "\" \""}), "the query is empty"),

@@ -2,7 +2,7 @@
 
 use crate::timeline::parse_kind;
 use crate::transcript::delivered;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use strum::VariantArray;
@@ -21,7 +21,7 @@ const MAX_TEXT_BYTES: usize = 64 << 20;
 const MIN_DATA_BYTES: usize = 4 << 10;
 
 /// The kind of a text. Kinds are only added, never renamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, VariantArray)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 pub enum TextKind {
     /// A message between agents.
