@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use teamkeep_history::report::{Incident, IncidentCost, IncidentKind, Severity};
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::cut;
 use teamkeep_redact::Redactor;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
@@ -113,13 +114,6 @@ fn short(mut incident: Incident) -> Incident {
     incident.summary = cut(&incident.summary, MAX_CHARS);
     incident.remedy = incident.remedy.map(|remedy| cut(&remedy, MAX_CHARS));
     incident
-}
-
-fn cut(text: &str, max_chars: usize) -> String {
-    match text.char_indices().nth(max_chars) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The deliveries of a run: `notifications.json` beside the run's description. Each incident is sent once to each
-//! destination, by one process at a time, whose lock the caller holds.
+//! destination, by one process at a time, whose lock the caller holds. It is sent again only if that it was sent could not be
+//! stored.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -61,7 +62,7 @@ struct Delivery {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum State {
-    /// Not sent: another one of the kind and agent was due shortly before, or it ended long ago.
+    /// Not sent: another one of the kind and agent was sent shortly before, or it ended long ago.
     Quiet,
     /// An attempt failed, or was interrupted.
     Pending,
@@ -142,7 +143,7 @@ impl Outbox {
         let new = Delivery::new(incident, State::Pending, now);
         let deliveries = self.ledger.deliveries.entry(key.to_owned()).or_default();
         let is_near = |other: &Delivery| {
-            other.state != State::Quiet
+            other.state == State::Sent
                 && other.kind == new.kind
                 && other.agent == new.agent
                 && (now - other.at).abs() < quiet
@@ -326,6 +327,22 @@ mod tests {
         scene.deliver(&mut scene.open(), &all, 11);
         scene.deliver(&mut scene.open(), &all, 40);
         assert_eq!(scene.sent(), ["a", "d", "b"], "c was over before the quiet time was");
+    }
+
+    #[test]
+    fn an_incident_is_not_quiet_beside_one_that_did_not_arrive() {
+        let scene = scene("test -e up");
+        let all = [incident("a", "alice"), Incident { to: Some(now()), ..incident("b", "alice") }];
+        let mut outbox = scene.open();
+        scene.deliver(&mut outbox, &all, 0);
+        assert_eq!(scene.sent(), ["a", "b"], "both are tried");
+        std::fs::write(scene.dir.path().join("up"), "").unwrap();
+        outbox.retry_at = Some(Instant::now());
+        scene.deliver(&mut outbox, &all, 1);
+        assert_eq!(scene.sent(), ["a", "b", "a", "b"]);
+        let later = Incident { to: Some(now()), ..incident("c", "alice") };
+        scene.deliver(&mut outbox, &[later], 2);
+        assert_eq!(scene.sent().len(), 4, "quiet beside those that arrived");
     }
 
     #[test]

@@ -60,8 +60,9 @@ impl Directory {
         Ok(read.map(|(bytes, _)| bytes))
     }
 
-    /// Creates a file, never over another. It appears complete, unless the file system has no hard links. It is not synced: the restore record has the content, and Claude Code waits
-    /// at most three seconds for a lock (seen 2.1.177, 2.1.328).
+    /// Creates a file, never over another. It appears complete; on a file system without hard links, it is seen while it is
+    /// written, because only a new name cannot be over another file there. It is not synced: the restore record has the content,
+    /// and Claude Code waits at most three seconds for a lock (seen 2.1.177, 2.1.328).
     ///
     /// # Errors
     /// `AlreadyExists` if the name is taken; otherwise writing fails, and nothing is left.

@@ -12,6 +12,7 @@ use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled
 use super::values::{decision, text_field};
 use teamkeep_model::event::{ActorKind, Recorded};
 use teamkeep_model::payload::{EventKind, Message, MessageKind, Payload, TaskUpdate};
+use teamkeep_model::words::cut;
 use teamkeep_model::{Tool, time};
 use teamkeep_policy::RecordedVerdict;
 
@@ -189,10 +190,7 @@ fn quoted(text: Option<&str>) -> String {
 /// The start of the first line that is not blank.
 fn short(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(QUOTE_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    cut(line, QUOTE_CHARS)
 }
 
 fn joined<'a>(words: impl IntoIterator<Item = Option<&'a str>>) -> String {

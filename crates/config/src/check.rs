@@ -23,11 +23,11 @@ use teamkeep_system::error::nearest;
 /// Maximum number of reported problems in one file.
 const MAX_PROBLEMS: usize = 100;
 
-/// How thorough the validation is. Compiling the regular expressions of rules costs more than all the rest.
+/// How thorough the validation is. Compiling the regular expressions costs more than all the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Validation {
     Full,
-    /// Without those of rules: a call that needs one compiles it.
+    /// A call that needs one compiles it.
     WithoutRegexes,
 }
 
@@ -244,13 +244,13 @@ impl Checker<'_> {
             self.check_rule(&format!("rule[{index}]"), rule, &mut names, validation);
         }
         let to_turn_off = "to turn the gate off, set its mode to \"off\"";
-        for (table, key, number) in [
-            ("policy", "max-blocks", config.policy.max_blocks),
-            ("incidents", "ping-pong", config.incidents.ping_pong),
+        for (table, key, number, hint) in [
+            ("policy", "max-blocks", config.policy.max_blocks, to_turn_off),
+            ("incidents", "ping-pong", config.incidents.ping_pong, ""),
         ] {
             if number == 0 {
                 let message = format!("`{table}.{key}`: invalid number 0; expected at least 1");
-                self.report_at(Code::BadValue, table, &[key], message, to_turn_off);
+                self.report_at(Code::BadValue, table, &[key], message, hint);
             }
         }
         for (index, check) in config.policy.completion_check.check.iter().enumerate() {
@@ -289,7 +289,7 @@ impl Checker<'_> {
                 self.report_at(Code::BadValue, &table, &["name"], message, "");
             }
             // It would match between any two characters.
-            if self.compile(&table, "regex", &pattern.regex) == Some(true) {
+            if validation == Validation::Full && self.compile(&table, "regex", &pattern.regex) == Some(true) {
                 let message = format!("`{table}.regex`: {} matches the empty string", quoted(&pattern.regex));
                 self.report_at(Code::BadRegex, &table, &["regex"], message, "");
             }
@@ -412,10 +412,10 @@ fn shown(steps: &[String]) -> String {
     }
 }
 
-/// Whether there is a list of tables at this path.
+/// Whether a list of tables is expected at this path. None is in another one.
 fn is_list(path: &str) -> bool {
-    ["rule", "report.price", "privacy.pattern", "policy.completion-check.check", "policy.budget.limit"]
-        .contains(&path)
+    let steps: Vec<String> = path.split('.').map(str::to_owned).collect();
+    error_of(&steps, &json!([0])).is_some_and(|why| why.contains(", expected struct "))
 }
 
 /// The span of a key's value in a table such as `rule[0]`, if the file has it.

@@ -108,12 +108,8 @@ kinds! {
     Size(u64): "a size such as \"16 MiB\"",
         {"title": "size", "type": "string", "pattern": "^\\s*[0-9.]+\\s*([kKmMgG][iI]?)?[bB]\\s*$"},
         size, write_size;
-    /// The size of the facts for an agent. Values beyond the limits count as these.
-    ContextSize(u64): "a size such as \"2 KiB\"",
-        {"title": "size", "type": "string", "pattern": "^\\s*[0-9.]+\\s*([kKmMgG][iI]?)?[bB]\\s*$"},
-        |text| Ok(size(text)?.clamp(MIN_CONTEXT_BYTES, MAX_CONTEXT_BYTES)), write_size;
     Span(Duration): "a duration such as \"90d\"",
-        {"title": "duration", "type": "string", "pattern": "^\\s*([0-9.]+(ms|s|m|h|d))+([0-9.]+)?\\s*$"},
+        {"title": "duration", "type": "string", "pattern": "^\\s*([0-9.]+(ms|s|m|h|d|w))+([0-9.]+)?\\s*$"},
         duration, write_duration;
     Percent(Option<u32>): "a percentage such as \"80%\"",
         {"title": "percentage, or `\"never\"`", "type": "string", "pattern": "^([0-9]+%|never)$"},
@@ -124,11 +120,6 @@ kinds! {
         {"title": "regular expression", "type": "string", "minLength": 1}, plain, String::clone;
 }
 
-/// Minimum size of the facts for an agent, in bytes: their heading.
-const MIN_CONTEXT_BYTES: u64 = 500;
-/// Maximum size of the facts for an agent, in bytes. Claude Code writes a larger text to a file and shows the model only
-/// its beginning.
-pub const MAX_CONTEXT_BYTES: u64 = 9_000;
 /// A percentage above this is a mistake.
 const MAX_PERCENT: u32 = 1_000;
 /// Maximum price in US dollars. A larger one is not the price of a million tokens.

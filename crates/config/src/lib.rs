@@ -97,7 +97,7 @@ mod ship;
 pub mod source;
 
 pub use budget::{Budget, Limit, LimitScope};
-pub use kinds::{MAX_CONTEXT_BYTES, parse_duration, parse_size};
+pub use kinds::{parse_duration, parse_size};
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, last_on_error, misnamed_file};
 pub(crate) use model::REDACTABLE;
 pub use model::{

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::kinds::{ContextSize, Expression, Glob, ListOf, Size, Span, Usd, ValueKind as _, word};
+use super::kinds::{Expression, Glob, ListOf, Size, Span, Usd, ValueKind as _, word};
 use super::notify::Notify;
 use super::organization::Organization;
 use super::ship::Ship;
@@ -94,9 +94,22 @@ section! {
     pub struct TeamContext {
         pub after: Vec<ContextLoss> = ContextLoss::ALL.into(),
         pub parts: Vec<ContextPart> = ContextPart::ALL.into(),
-        /// In bytes.
-        #[serde(with = "ContextSize")]
+        /// In bytes: see [`max_bytes`](TeamContext::max_bytes).
+        #[serde(with = "Size")]
         pub size: u64 = 2 << 10,
+    }
+}
+
+impl TeamContext {
+    /// Minimum size of the facts, in bytes: their heading.
+    const MIN_BYTES: u64 = 500;
+    /// Maximum size of the facts, in bytes. Claude Code writes a larger text to a file and shows the model only its
+    /// beginning.
+    pub const MAX_BYTES: u64 = 9_000;
+
+    /// The size of the facts. Values beyond the limits count as these.
+    pub fn max_bytes(&self) -> u64 {
+        self.size.clamp(TeamContext::MIN_BYTES, TeamContext::MAX_BYTES)
     }
 }
 

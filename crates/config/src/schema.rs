@@ -150,6 +150,20 @@ mod tests {
     }
 
     #[test]
+    fn the_schema_accepts_every_unit_that_is_read() {
+        for (key, units) in [
+            ("keep", &["ms", "s", "m", "h", "d", "w"][..]),
+            ("keep-size", &["B", "kB", "KiB", "MB", "MiB", "gb", "GiB"]),
+        ] {
+            for unit in units {
+                let text = format!("[log]\n{key} = \"2{unit}\"\n");
+                let source = crate::source::Source::new(std::path::Path::new("x"), &text);
+                assert!(crate::check::check(&source).is_sound && flaw_of(&text).is_none(), "{text}");
+            }
+        }
+    }
+
+    #[test]
     fn schema_rejects_what_validation_rejects() {
         for bad in [
             "[polity]\n",

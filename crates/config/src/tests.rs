@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use super::check::{Checked, check};
+use super::check::{Checked, Validation, check, validate};
 use super::layers::{Effective, load, load_cached, read_cache};
 use super::settings::build;
 use super::source::Source;
@@ -79,6 +79,22 @@ fn privacy_pattern_needs_a_unique_name_and_a_nonempty_match() {
             "bad-value: `privacy.redact`: invalid value \"emails\"; expected one of \"private-key\", \"api-key\", \"token\", \"secret\", \"email\", \"home\""
         ]
     );
+}
+
+#[test]
+fn regular_expressions_are_compiled_only_by_a_complete_check() {
+    let text = "[[privacy.pattern]]\nname = \"x\"\nregex = \"(\"\n\n[[rule]]\nname = \"x\"\naction = \"warn\"\nmatch = { \"/a\" = \"/(/\" }\n";
+    let source = Source::new(Path::new("teamkeep.toml"), text);
+    assert_eq!(validate(&source, Validation::WithoutRegexes).problems, []);
+    let codes: Vec<&str> = check(&source).problems.iter().map(|problem| problem.code.name()).collect();
+    assert_eq!(codes, ["bad-regex", "bad-regex"]);
+}
+
+#[test]
+fn a_hint_names_a_mode_only_where_there_is_one() {
+    let hint = |text: &str| error_of(text).hints.first().cloned();
+    assert_eq!(hint("[policy]\nmax-blocks = 0\n").unwrap(), "to turn the gate off, set its mode to \"off\"");
+    assert_eq!(hint("[incidents]\nping-pong = 0\n"), None);
 }
 
 fn error_of(text: &str) -> Error {
@@ -325,7 +341,7 @@ fn each_value_outside_of_a_documented_range_is_rejected_and_each_limit_is_not() 
     }
     for (written, counts_as) in [("1 B", 500), ("500 B", 500), ("9 KB", 9_000), ("1 GiB", 9_000)] {
         let config = loaded("", &set("context", &format!("size = \"{written}\"")), "").config;
-        assert_eq!(config.context.size, counts_as, "{written}");
+        assert_eq!(config.context.max_bytes(), counts_as, "{written}");
     }
 }
 

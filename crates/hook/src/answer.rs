@@ -9,7 +9,7 @@ use super::{BackgroundMode, MAX_CHARS, Recorder};
 use crate::attribution::BlockedDeletes;
 use crate::response::Answer;
 use teamkeep_config::project::{Trust, name_of};
-use teamkeep_config::{Code, ContextLoss, MAX_CONTEXT_BYTES, OnError, OnFailure, Problem, source};
+use teamkeep_config::{Code, ContextLoss, OnError, OnFailure, Problem, TeamContext, source};
 use teamkeep_model::compat::names_agents;
 use teamkeep_model::event::{ActorKind, LEAD};
 use teamkeep_model::payload::EventKind;
@@ -264,7 +264,7 @@ impl Call<'_> {
 
     /// The text of `teamkeep brief`; empty if the run has no such agent.
     fn facts_for(&self, reader: &BriefReader) -> Result<String> {
-        let size = self.received.recorder.config.context.size;
+        let size = self.received.recorder.config.context.max_bytes();
         let program = command_line().map_err(|error| Error::caused("cannot find this program", error))?;
         let mut command = Command::new(program);
         command.args(["brief", &reader.run, "--after", reader.loss.name()]);
@@ -273,7 +273,7 @@ impl Call<'_> {
             command.arg(format!("--for={name}"));
         }
         command.args(["--max-bytes", &size.to_string()]);
-        let collected = Run::new(command, BRIEF_TIMEOUT).collect(MAX_CONTEXT_BYTES as usize);
+        let collected = Run::new(command, BRIEF_TIMEOUT).collect(TeamContext::MAX_BYTES as usize);
         match collected.map_err(|error| Error::caused("cannot run `teamkeep brief`", error))? {
             (Outcome::Ended(status), text) if status.success() => {
                 Ok(String::from_utf8_lossy(&text).into_owned())

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use rmcp::model::{CallToolResult, ContentBlock};
 use rmcp::{ErrorData, ServerHandler, ServiceExt, tool_handler};
 
-use crate::context::Context;
 use teamkeep_system::error::{self, Error};
+use teamkeep_terminal::Context;
 use tools::ToolCommand;
 
 #[derive(Debug, clap::Args)]

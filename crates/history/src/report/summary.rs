@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use teamkeep_config::Config;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::{Timestamp, duration};
-use teamkeep_model::words::{count, dollars};
+use teamkeep_model::words::{count, cut, dollars};
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_store::metadata_only;
 
@@ -142,10 +142,7 @@ fn title(case: &ReportInput<'_>, report: &Report) -> String {
     let subjects = subjects.collect::<Vec<&str>>().join(", ");
     let subjects = Some(subjects.as_str()).filter(|subjects| !subjects.is_empty());
     let line = line.or(subjects).or(overview.team.as_deref()).unwrap_or(&overview.run);
-    match line.char_indices().nth(MAX_TITLE_CHARS) {
-        Some((cut, _)) => format!("{}…", &line[..cut]),
-        None => line.to_owned(),
-    }
+    cut(line, MAX_TITLE_CHARS)
 }
 
 /// `149 of 150 tasks done in 4 h 54 min for $608.12, 1 open: #149; mobile was silent for 3 h 18 min with #149 in progress`.

@@ -9,7 +9,7 @@ use strum::VariantArray;
 use teamkeep_model::event::Recorded;
 use teamkeep_model::json::serde_name;
 use teamkeep_model::payload::{EventKind, Payload};
-use teamkeep_model::team::{Task, TeamPath, entries};
+use teamkeep_model::team::{Task, TeamPath, entries, inbox_owner};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_model::{Tool, json};
 use teamkeep_redact::is_secret_key;
@@ -341,7 +341,7 @@ pub(super) fn of_team_file(path: &str, bytes: &[u8], seen: Timestamp) -> Vec<Sea
         TeamPath::Task(_, name) => {
             Task::parse(name, bytes).and_then(|task| task_text(&task, seen)).into_iter().collect()
         }
-        TeamPath::Inbox(name) => inbox_texts(name.trim_end_matches(".json"), bytes, seen),
+        TeamPath::Inbox(name) => inbox_texts(inbox_owner(name), bytes, seen),
         _ => Vec::new(),
     }
 }
@@ -384,6 +384,15 @@ mod tests {
     fn a_secret_keeps_its_key() {
         let value = json!({"user": "ann", "db_password": "it's \"me\"", "secret": [1, "x"], "tokens": "two"});
         assert_eq!(strings(&value), "ann\n{\"db_password\":\"it's \\\"me\\\"\"}\ntwo");
+    }
+
+    #[test]
+    fn a_message_in_a_temporary_file_is_to_the_owner_of_the_inbox() {
+        let bytes = br#"[{"from":"alice","text":"the parser is done"}]"#;
+        for name in ["bob.json", "bob.json.tmp.1f"] {
+            let texts = of_team_file(&format!("teams/t/inboxes/{name}"), bytes, Timestamp::default());
+            assert_eq!((texts.len(), texts[0].title.as_str()), (1, "bob"), "{name}");
+        }
     }
 
     #[test]

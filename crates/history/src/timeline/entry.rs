@@ -4,7 +4,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 use teamkeep_model::time::Timestamp;
-use teamkeep_model::words::QUOTE_CHARS;
+use teamkeep_model::words::cut;
 use teamkeep_model::{TaskStatus, json};
 use teamkeep_policy::{Decision, TaskChange, TaskEvent};
 use teamkeep_store::metadata_only;
@@ -243,18 +243,14 @@ impl TurnEntry {
                 // In metadata-only mode only the word of the error is recorded.
                 let text = self.text.as_deref().filter(|text| metadata_only::byte_len(text).is_none());
                 let line = text.and_then(line).or_else(|| self.description.clone());
-                Some(shortened(&line.unwrap_or_else(|| "unknown error".to_owned())))
+                Some(cut(&line.unwrap_or_else(|| "unknown error".to_owned()), MAX_REASON_CHARS))
             }
         }
     }
 }
 
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(QUOTE_CHARS) {
-        Some((cut, _)) => format!("{}…", &text[..cut]),
-        None => text.to_owned(),
-    }
-}
+/// Maximum length of the reason of a failure, in characters. The entry has its text in full.
+const MAX_REASON_CHARS: usize = 200;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum MessageEvent {

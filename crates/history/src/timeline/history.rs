@@ -3,7 +3,9 @@
 use super::LoadedEvent;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
-use teamkeep_model::team::{InboxEntry, Task, TeamConfig, TeamPath, fresh_entries, is_of, mailbox};
+use teamkeep_model::team::{
+    InboxEntry, Task, TeamConfig, TeamPath, fresh_entries, inbox_owner, is_of, mailbox,
+};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::archive::{Archive, Journal, Snapshot};
 
@@ -25,11 +27,6 @@ pub struct InboxCopy {
     /// When it was first seen there, by teamkeep's clock.
     pub seen_at: Timestamp,
     pub entry: InboxEntry,
-}
-
-/// The owner of an inbox, from its file name. A temporary file has more after `.json`.
-pub(super) fn inbox_of(file: &str) -> &str {
-    file.split(".json").next().unwrap_or(file)
 }
 
 impl History {
@@ -98,7 +95,7 @@ impl HistoryReader<'_> {
         for change in &snapshot.changed {
             let Some(hash) = &change.object else { continue };
             let is_known = match TeamPath::of(&change.path) {
-                TeamPath::Inbox(file) => !self.read.insert((inbox_of(file).to_owned(), hash.clone())),
+                TeamPath::Inbox(file) => !self.read.insert((inbox_owner(file).to_owned(), hash.clone())),
                 TeamPath::Task(_, name) => !name.ends_with(".json"),
                 TeamPath::Config => false,
                 _ => true,
@@ -142,7 +139,7 @@ impl HistoryReader<'_> {
             TeamPath::Inbox(file) => {
                 // Of a second directory of the team, which outlives it, only the messages since its creation count.
                 let outlives = self.list.is_some_and(|team| path.split('/').nth(1) != Some(team));
-                self.inbox(inbox_of(file), at, bytes, self.created.filter(|_| outlives))?;
+                self.inbox(inbox_owner(file), at, bytes, self.created.filter(|_| outlives))?;
             }
             TeamPath::Task(dir, name) => {
                 let task = Task::parse(name, bytes)?;

@@ -3,7 +3,7 @@
 
 use super::LoadedEvent;
 use super::entry::{Entry, Source};
-use super::history::{inbox_of, owner_of};
+use super::history::owner_of;
 use super::message_matcher::{MessageCandidate, MessageCopy, MessageMatcher, UNKNOWN_AGENT};
 use super::run_data::{ClockMap, RunData, prompts, spawns};
 use super::transcripts::{ToolUse, agents};
@@ -12,7 +12,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use teamkeep_model::event::ActorKind;
 use teamkeep_model::payload::Message;
-use teamkeep_model::team::{FileContent, Notice, TeamFile, TeamPath, reached, without_reference};
+use teamkeep_model::team::{
+    FileContent, Notice, TeamFile, TeamPath, inbox_owner, reached, without_reference,
+};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{Tool, time};
 use teamkeep_policy::Decision;
@@ -202,7 +204,7 @@ impl UnreadCounts {
     pub fn of(archive: &Archive, data: &RunData) -> UnreadCounts {
         let owner = |path: &str| match TeamPath::of(path) {
             TeamPath::Inbox(file) if file.ends_with(".json") => {
-                Some(owner_of(inbox_of(file), &data.members).to_owned())
+                Some(owner_of(inbox_owner(file), &data.members).to_owned())
             }
             _ => None,
         };

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::history::{inbox_of, owner_of};
+use super::history::owner_of;
 use super::run_data::{RunData, spawns};
 use super::{lifecycle, state_after, tasks};
 use teamkeep_model::json;
-use teamkeep_model::team::{Flaw, Task, TeamConfig, TeamPath, entries};
+use teamkeep_model::team::{Flaw, Task, TeamConfig, TeamPath, entries, inbox_owner};
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::{LiveState, Removal};
 use teamkeep_store::archive::{Archive, FileTree};
@@ -78,7 +78,7 @@ impl State {
                 TeamPath::Config => self.roster(&bytes),
                 TeamPath::Inbox(file) if file.ends_with(".json") => {
                     let mail = entries(&bytes).into_iter().flatten().map(|entry| entry.raw);
-                    let owner = owner_of(inbox_of(file), &data.members);
+                    let owner = owner_of(inbox_owner(file), &data.members);
                     self.inboxes.entry(owner.to_owned()).or_default().extend(mail);
                 }
                 TeamPath::Task(list, name) if name.ends_with(".json") => {

@@ -118,6 +118,11 @@ impl TeamPath<'_> {
     }
 }
 
+/// The owner of an inbox, from its file name. A temporary file has more after `.json`.
+pub fn inbox_owner(file: &str) -> &str {
+    file.split(".json").next().unwrap_or(file)
+}
+
 /// Why Claude Code cannot read a team file with this content. It ignores such a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flaw {
