@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::check::{Checked, Validation, check, validate};
 use super::layers::{Effective, load, load_cached, read_cache};
 use super::settings::build;
-use super::source::Source;
+use super::source::{Code, Source};
 use super::{Config, Files, Origin, Setting, Settings, TEMPLATE};
 use serde_json::Value as Json;
 use teamkeep_system::error::Error;
@@ -161,19 +161,32 @@ fn any_file_at_the_path_yields_a_configuration() {
     symlink(&path, &link).unwrap();
     assert!(!load_user(&link).0.hook.watch, "a linked file is followed");
 
-    let bad = |name: &str| {
-        let (config, error) = load_user(&dir.path().join(name));
-        assert_eq!(config, Config::default(), "{name}");
-        error.unwrap().to_string()
-    };
-    symlink(dir.path().join("loop"), dir.path().join("loop")).unwrap();
-    std::fs::create_dir(dir.path().join("dir")).unwrap();
-    std::fs::write(dir.path().join("huge"), " ".repeat((1 << 20) + 1)).unwrap();
-    std::fs::write(dir.path().join("bytes"), b"\xff").unwrap();
-    assert!(bad("loop").starts_with("cannot read the configuration: "));
-    assert!(bad("dir").ends_with("dir is not a regular file"));
-    assert!(bad("huge").ends_with("huge is larger than 1048576 bytes"));
-    assert!(bad("bytes").contains("is not valid UTF-8"));
+    let at = |name: &str| dir.path().join(name);
+    symlink("loop", at("loop")).unwrap();
+    std::fs::create_dir(at("dir")).unwrap();
+    std::fs::write(at("huge"), " ".repeat((1 << 20) + 1)).unwrap();
+    std::fs::write(at("bytes"), b"\xff").unwrap();
+    std::fs::write(at("syntax"), "[policy\n").unwrap();
+    for (name, code, why) in [
+        ("loop", Code::Unreadable, "Too many levels of symbolic links"),
+        ("dir", Code::Unreadable, "dir is not a regular file"),
+        ("huge", Code::TooLarge, "huge is larger than "),
+        ("bytes", Code::NotUtf8, "is not valid UTF-8"),
+        ("syntax", Code::Syntax, ""),
+    ] {
+        let user = Files { user: at(name), ..Files::default() };
+        let project = Files { user: at("none"), project: Some(at(name)), ..Files::default() };
+        for files in [&user, &project] {
+            let effective = load(files);
+            assert_eq!((&effective.config, effective.is_broken()), (&Config::default(), true), "{name}");
+            let [problem] = &effective.problems[..] else { panic!("{name}: {:?}", effective.problems) };
+            assert_eq!(problem.code, code, "{name}");
+            let shown = problem.to_string();
+            assert!(shown.starts_with(at(name).to_str().unwrap()) && shown.contains(why), "{shown}");
+        }
+        let error = load_user(&user.user).1.unwrap().to_string();
+        assert!(error.starts_with("cannot ") && error.contains(why), "{error}");
+    }
 }
 
 const RULES: &str = "[hook]\nslow = \"2s\"\n[policy]\nmax-blocks = 5\n[[rule]]\nname = \"no-push\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"git push*\" }\n";

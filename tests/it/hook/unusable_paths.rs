@@ -34,84 +34,58 @@ fn holds(sandbox: &Sandbox, text: &str) -> bool {
 }
 
 #[test]
-fn a_team_directory_that_is_a_link_is_not_followed() {
-    let sandbox = Sandbox::new();
-    let outside = sandbox.home().join("outside");
-    std::fs::create_dir_all(&outside).unwrap();
-    std::fs::write(outside.join("config.json"), r#"{"name":"mine","password":"my-secret!"}"#).unwrap();
-    std::fs::create_dir_all(sandbox.client("teams")).unwrap();
-    symlink(&outside, sandbox.client("teams/linked")).unwrap();
-    team(&sandbox);
-    assert!(!holds(&sandbox, "my-secret!"));
-    assert!(
-        sandbox.diagnostics().contains("teams/linked is a symlink and was not followed"),
-        "{}",
-        sandbox.diagnostics()
-    );
-    assert_eq!(sandbox.show(&[TEAM])["tasks"]["1"]["status"], "pending", "the team beside it is kept");
-}
-
-/// Puts something else in the place of each of a team's files, one after the other.
-fn in_place_of_files(make: impl Fn(&Path), result: &str) {
-    for name in [
-        format!("teams/{TEAM}/config.json"),
-        format!("teams/{TEAM}/inboxes/alice.json"),
-        format!("tasks/{TEAM}/1.json"),
-    ] {
+fn what_is_not_a_file_or_directory_of_a_team_is_reported_not_followed_and_the_rest_is_kept() {
+    type Make = fn(&Path, &Path);
+    let link: Make = |path, secret| symlink(secret, path).unwrap();
+    let directory: Make = |path, _| std::fs::create_dir(path).unwrap();
+    let pipe: Make = |path, _| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+    let file: Make = |path, secret| assert!(std::fs::copy(secret, path).is_ok());
+    let rounds = [
+        [
+            ("teams/TEAM/config.json", link, "is a symlink"),
+            ("tasks/TEAM/1.json", pipe, "is not a regular file"),
+            ("teams/linked", link, "is a symlink"),
+        ],
+        [
+            ("teams/TEAM/inboxes/alice.json", pipe, "is not a regular file"),
+            ("teams/TEAM/config.json", directory, "is a directory"),
+            ("tasks/TEAM/1.json", link, "is a symlink"),
+        ],
+        [
+            ("teams/TEAM/inboxes", file, "is not a directory"),
+            ("tasks/TEAM/1.json", directory, "is a directory"),
+            ("teams/TEAM/config.json", pipe, "is not a regular file"),
+        ],
+    ];
+    for odd in rounds.map(|round| round.map(|(name, make, what)| (name.replace("TEAM", TEAM), make, what))) {
         let sandbox = Sandbox::new();
+        let secret = sandbox.home().join("secret");
+        std::fs::write(&secret, r#"["my-secret!"]"#).unwrap();
         let lead = team(&sandbox);
         lead.inbox("alice", json!([{"from": "team-lead", "text": "hi", "timestamp": sandbox.last()}]));
         lead.hook("Stop", json!({}));
-        std::fs::remove_file(sandbox.client(&name)).unwrap();
-        make(&sandbox.client(&name));
+        for (name, make, _) in &odd {
+            let path = sandbox.client(name);
+            let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
+            make(&path, &secret);
+        }
         lead.task("2", "pending", None);
         lead.hook("Stop", json!({}));
-        assert!(!holds(&sandbox, "my-secret!"), "{name}");
-        assert!(
-            sandbox.diagnostics().contains(&format!("{name} {result}")),
-            "{name}: {}",
-            sandbox.diagnostics()
-        );
+        let noted = sandbox.diagnostics();
+        for (name, _, what) in &odd {
+            assert!(noted.contains(&format!("{name} {what} and was not followed")), "{name}: {noted}");
+        }
+        assert!(!holds(&sandbox, "my-secret!"), "{odd:?}");
         let shown = sandbox.show(&[TEAM]);
-        assert_eq!(shown["tasks"]["2"]["status"], "pending", "the files beside {name} are kept");
+        let statuses = (&shown["tasks"]["1"]["status"], &shown["tasks"]["2"]["status"]);
         assert_eq!(
-            (&shown["tasks"]["1"]["status"], &shown["inboxes"]["alice"][0]["text"]),
-            (&json!("pending"), &json!("hi"))
+            statuses,
+            (&json!("pending"), &json!("pending")),
+            "the last state, and the file beside it"
         );
-        assert_eq!(sandbox.teams().len(), 1, "{name}");
+        assert_eq!(shown["inboxes"]["alice"][0]["text"], "hi");
+        assert_eq!(sandbox.teams().iter().filter(|run| run["team"] == TEAM).count(), 1);
     }
-}
-
-#[test]
-fn a_link_in_the_place_of_a_file_is_not_followed() {
-    let secret = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(secret.path(), r#"["my-secret!"]"#).unwrap();
-    in_place_of_files(|path| symlink(secret.path(), path).unwrap(), "is a symlink and was not followed");
-}
-
-#[test]
-fn directory_in_place_of_a_file_is_reported() {
-    in_place_of_files(|path| std::fs::create_dir(path).unwrap(), "is a directory and was not followed");
-}
-
-#[test]
-fn a_pipe_in_place_of_a_file_does_not_delay_the_hook() {
-    let make = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
-    in_place_of_files(make, "is not a regular file and was not followed");
-}
-
-#[test]
-fn file_in_place_of_a_directory_is_reported() {
-    let sandbox = Sandbox::new();
-    let lead = team(&sandbox);
-    sandbox.write(&format!("teams/{TEAM}/inboxes"), "not a directory");
-    lead.hook("Stop", json!({}));
-    assert!(
-        sandbox.diagnostics().contains("inboxes is not a directory and was not followed"),
-        "{}",
-        sandbox.diagnostics()
-    );
-    assert_eq!(sandbox.log().len(), 2);
 }
 
 #[test]
@@ -178,27 +152,26 @@ fn store_creation_failure_is_reported() {
 
 #[test]
 fn pipes_and_links_in_place_of_files_of_the_store_do_not_delay_the_hook_and_are_not_followed() {
-    let pipe = |path: &Path| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
-    let link = |path: &Path| symlink("/nowhere/at/all", path).unwrap();
-    let makers: [&dyn Fn(&Path); 2] = [&pipe, &link];
-    for make in makers {
-        let sandbox = Sandbox::new();
-        let lead = team(&sandbox);
-        let run = sandbox.library().find(TEAM).unwrap().run.clone();
-        for name in [
-            format!("teams/open/team-{TEAM}.json"),
-            format!("runs/{run}/run.json"),
-            format!("sessions/{SESSION}.json"),
-        ] {
-            std::fs::remove_file(sandbox.keep(&name)).unwrap();
-            make(&sandbox.keep(&name));
+    let sandbox = Sandbox::new();
+    let lead = team(&sandbox);
+    let run = sandbox.library().find(TEAM).unwrap().run.clone();
+    for (name, is_pipe) in [
+        (format!("teams/open/team-{TEAM}.json"), true),
+        (format!("runs/{run}/run.json"), false),
+        (format!("sessions/{SESSION}.json"), true),
+    ] {
+        let path = sandbox.keep(&name);
+        std::fs::remove_file(&path).unwrap();
+        match is_pipe {
+            true => rustix::fs::mkfifoat(rustix::fs::CWD, &path, rustix::fs::Mode::RWXU).unwrap(),
+            false => symlink("/nowhere/at/all", &path).unwrap(),
         }
-        lead.task("1", "completed", None);
-        lead.hook("Stop", json!({}));
-        assert_eq!(sandbox.log().len(), 2);
-        assert_eq!(sandbox.show(&[TEAM])["tasks"]["1"]["status"], "completed");
-        assert_eq!(sandbox.teams()[0]["run"], run.as_str());
     }
+    lead.task("1", "completed", None);
+    lead.hook("Stop", json!({}));
+    assert_eq!(sandbox.log().len(), 2);
+    assert_eq!(sandbox.show(&[TEAM])["tasks"]["1"]["status"], "completed");
+    assert_eq!(sandbox.teams()[0]["run"], run.as_str());
 }
 
 #[test]

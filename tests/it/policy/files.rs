@@ -1,12 +1,12 @@
 //! Policy files: what is wrong with one.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
 use teamkeep_config::check::check;
 use teamkeep_config::source::Source;
-use teamkeep_config::{Code, Config, OnError, layers};
+use teamkeep_config::{Config, OnError};
 use teamkeep_hook::response::Answer;
 use teamkeep_model::payload::{JUDGED, KNOWN};
 
@@ -108,42 +108,6 @@ fn the_number_of_listed_problems_is_limited() {
     assert_eq!(found(&"[[rule]]\n".repeat(50_000)).len(), 100);
     let line = format!("rule = [{}]", "{},".repeat(50_000));
     assert_eq!(found(&line).len(), 100);
-}
-
-#[test]
-fn a_bad_file_is_reported_once_and_the_defaults_apply() {
-    let place = Place::new("", "");
-    let at = |name: &str| place.dir.path().join(name);
-    symlink(at("loop"), at("loop")).unwrap();
-    std::fs::create_dir(at("dir")).unwrap();
-    std::fs::write(at("huge"), "#".repeat((1 << 20) + 1)).unwrap();
-    std::fs::write(at("bytes"), b"\xff").unwrap();
-    std::fs::write(at("syntax"), "[policy\n").unwrap();
-    rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RWXU).unwrap();
-    for (name, code) in [
-        ("loop", Code::Unreadable),
-        ("dir", Code::Unreadable),
-        ("pipe", Code::Unreadable),
-        ("huge", Code::TooLarge),
-        ("bytes", Code::NotUtf8),
-        ("syntax", Code::Syntax),
-    ] {
-        for user in [true, false] {
-            let mut files = place.files.clone();
-            if user {
-                files.user = at(name)
-            } else {
-                files.project = Some(at(name))
-            }
-            let effective = layers::load(&files);
-            assert_eq!(effective.config, Config::default(), "{name}");
-            assert_eq!(effective.problems.len(), 1, "{name}: {:?}", effective.problems);
-            let problem = &effective.problems[0];
-            assert_eq!(problem.code, code, "{name}");
-            assert!(problem.to_string().starts_with(&at(name).display().to_string()), "{problem}");
-            assert!(effective.is_broken());
-        }
-    }
 }
 
 #[test]

@@ -73,12 +73,9 @@ fn an_error_in_another_file_blocks_no_tool_and_loosens_no_gate() {
 
 #[test]
 fn a_user_s_file_that_cannot_be_read_blocks_no_tool() {
-    let make: [fn(&std::path::Path); 5] = [
+    let make: [fn(&std::path::Path); 2] = [
         |path| std::fs::create_dir(path).unwrap(),
         |path| std::os::unix::fs::symlink("nowhere", path).unwrap(),
-        |path| std::os::unix::fs::symlink(path, path).unwrap(),
-        |path| std::fs::write(path, b"\xff").unwrap(),
-        |path| std::fs::write(path, " ".repeat((1 << 20) + 1)).unwrap(),
     ];
     for (index, make) in make.into_iter().enumerate() {
         let Some(machine) = machine(ORGANIZATION) else { return };

@@ -154,6 +154,7 @@ fn read_open(file: File, most: u64) -> io::Result<(Vec<u8>, Metadata, File)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Content, JsonFile};
     use super::*;
     use std::os::unix::fs::symlink;
 
@@ -171,17 +172,41 @@ mod tests {
         assert!(read_private(dir.path(), 9).is_err());
     }
 
+    /// What can be in the place of a file, and whether [`read_linked`] reads it.
+    fn odd_files(dir: &Path) -> Vec<(&'static str, bool)> {
+        let at = |name: &str| dir.join(name);
+        std::fs::write(at("real"), "12345").unwrap();
+        symlink("real", at("link")).unwrap();
+        symlink("nowhere", at("broken link")).unwrap();
+        symlink("loop", at("loop")).unwrap();
+        symlink("/dev/zero", at("device")).unwrap();
+        std::fs::create_dir(at("directory")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("pipe"), rustix::fs::Mode::RWXU).unwrap();
+        drop(std::os::unix::net::UnixListener::bind(at("socket")).unwrap());
+        let names = ["broken link", "loop", "device", "directory", "pipe", "socket", "missing", "real/x"];
+        names.map(|name| (name, false)).into_iter().chain([("link", true)]).collect()
+    }
+
     #[test]
-    fn links_directories_and_pipes_are_not_read() {
+    fn only_a_regular_file_is_read_and_nothing_is_waited_for() {
         let dir = tempfile::tempdir().unwrap();
-        let (real, link, pipe) = (dir.path().join("real"), dir.path().join("link"), dir.path().join("pipe"));
-        std::fs::write(&real, "12345").unwrap();
-        symlink(&real, &link).unwrap();
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RWXU).unwrap();
-        assert_eq!(read_regular(&real, 5).unwrap().0, b"12345");
-        assert_eq!(read_regular(&real, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
-        assert!(read_regular(&link, 99).is_err());
-        assert_eq!(read_regular(dir.path(), 99).unwrap_err().kind(), io::ErrorKind::InvalidInput);
-        assert_eq!(read_regular(&pipe, 99).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        for (name, is_linked) in odd_files(dir.path()) {
+            let path = dir.path().join(name);
+            assert!(read_regular(&path, 99).is_err() && read_stable(&path, 99).is_err(), "{name}");
+            assert!(open_regular(&path).is_err(), "{name}");
+            let document = JsonFile::<serde_json::Value>::at(&path).read();
+            assert!(matches!(document, Err(_) | Ok(Content::Missing)), "{name}: {document:?}");
+            assert_eq!(read_linked(&path, 99).is_ok(), is_linked, "{name}");
+        }
+        for name in ["directory", "pipe"] {
+            let error = read_regular(&dir.path().join(name), 99).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+            assert!(error.to_string().ends_with(&format!("{name} is not a regular file")), "{error}");
+        }
+        let real = dir.path().join("real");
+        for read in [read_regular, read_linked] {
+            assert_eq!(read(&real, 5).unwrap().0, b"12345");
+            assert_eq!(read(&real, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        }
     }
 }
