@@ -144,6 +144,8 @@ mod tests {
         let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["v", "team", "run", "at", "incident"]);
         assert_eq!(value["incident"], serde_json::to_value(&notification.incident).unwrap());
+        let alone = Notification::of(&RunRecord::default(), notification.at, &notification.incident);
+        assert!(body(&alone).starts_with("{\"v\":1,\"team\":null,"), "a session without a team");
     }
 
     #[test]

@@ -372,6 +372,8 @@ mod tests {
         assert!(!includes(&all, Severity::Low, IncidentKind::LostWork));
         assert!(includes(&notify(&[], LeastSeverity::Low), Severity::Low, IncidentKind::LostWork));
         assert!(!includes(&notify(&[], LeastSeverity::High), Severity::Medium, IncidentKind::LostWork));
+        let resolved = Incident { resolved: true, ..incident("a", "alice") };
+        assert!(!is_wanted(&all, &resolved), "others have completed the work");
         let some = notify(&["stalled-agent"], LeastSeverity::Low);
         assert!(includes(&some, Severity::Low, IncidentKind::StalledAgent));
         assert!(!includes(&some, Severity::High, IncidentKind::LostWork));

@@ -14,7 +14,7 @@ use crate::support::reenact::Trace;
 use crate::support::sandbox::{Sandbox, below};
 use crate::support::terminal::Terminal;
 
-struct Client {
+pub struct Client {
     server: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
@@ -22,7 +22,7 @@ struct Client {
 }
 
 impl Client {
-    fn start(sandbox: &Sandbox) -> Client {
+    pub fn start(sandbox: &Sandbox) -> Client {
         Client::of(sandbox.command(&["mcp"]))
     }
 
@@ -42,7 +42,7 @@ impl Client {
         writeln!(self.to, "{message}").unwrap();
     }
 
-    fn request(&mut self, method: &str, params: Value) -> Value {
+    pub fn request(&mut self, method: &str, params: Value) -> Value {
         self.last += 1;
         self.send(&json!({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params}));
         let mut line = String::new();
@@ -53,7 +53,7 @@ impl Client {
     }
 
     /// The text of the only content of a result, which is one JSON object.
-    fn call(&mut self, tool: &str, arguments: Value) -> Value {
+    pub fn call(&mut self, tool: &str, arguments: Value) -> Value {
         let answer = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
         let content = answer["result"]["content"].as_array().unwrap_or_else(|| panic!("{answer}"));
         assert_eq!((content.len(), &content[0]["type"]), (1, &json!("text")), "{answer}");
@@ -67,7 +67,7 @@ impl Client {
     }
 
     /// Closes stdin: the server ends.
-    fn end(self) {
+    pub fn end(self) {
         let Client { mut server, to, from, .. } = self;
         drop(to);
         assert!(server.wait().unwrap().success());

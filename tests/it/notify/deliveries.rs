@@ -117,6 +117,77 @@ fn a_delivery_during_which_the_notifier_is_killed_is_repeated_with_the_same_id()
 }
 
 #[test]
+fn a_hook_call_starts_a_killed_notifier_again() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::replying(&[OK]);
+    post_to(&sandbox, &receiver.url);
+    let lead = stalled(&sandbox);
+    receiver.wait(1);
+    let ledger = sandbox.keep(&format!("runs/{}/notifications.json", run(&sandbox)));
+    wait(|| std::fs::read_to_string(&ledger).unwrap().contains("\"sent\""));
+    // Two hook calls can each have started one.
+    wait(|| !sandbox.kill("notify watch") && !is_watched(&sandbox));
+    lead.hook("SubagentStart", by("bob"));
+    wait(|| is_watched(&sandbox));
+    lead.end("prompt_input_exit");
+    wait(|| !is_watched(&sandbox));
+    sandbox.finish();
+    assert_eq!(receiver.requests().len(), 1, "what was delivered is not sent again");
+}
+
+#[test]
+fn a_delivery_that_is_given_up_is_noted_for_doctor_and_not_repeated() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::replying(&[Reply::Status("503 Service Unavailable")]);
+    stalled(&sandbox);
+    let id = incidents(&sandbox)[0]["id"].as_str().unwrap().to_owned();
+    post_to(&sandbox, &receiver.url);
+    // An attempt failed long ago.
+    let destination = format!("url-{}", &blake3::hash(receiver.url.as_bytes()).to_hex()[..16]);
+    let failed = json!({"kind": "stalled-agent", "agent": "alice", "state": "pending", "at": "2026-02-03T04:05:06.000Z"});
+    let ledger = json!({"v": 1, "deliveries": {destination: {&id: failed}}});
+    std::fs::write(sandbox.keep(&format!("runs/{}/notifications.json", run(&sandbox))), ledger.to_string())
+        .unwrap();
+    let mut child = notifier(&sandbox);
+    wait(|| sandbox.diagnostics().contains("was not delivered to"));
+    stop(&sandbox);
+    assert!(child.wait().unwrap().success());
+    let host = receiver.url.split("/hook").next().unwrap();
+    let problem =
+        format!("a notification (stalled-agent {id}) was not delivered to {host} in 15 minutes: HTTP 503");
+    assert!(sandbox.diagnostics().contains(&problem), "{}", sandbox.diagnostics());
+    assert!(sandbox.run(&["doctor"]).out.contains(&problem), "{}", sandbox.run(&["doctor"]).out);
+    post_to(&sandbox, &receiver.url);
+    let mut again = notifier(&sandbox);
+    wait(|| is_watched(&sandbox));
+    stop(&sandbox);
+    assert!(again.wait().unwrap().success());
+    assert_eq!(receiver.requests().len(), 1);
+}
+
+#[test]
+fn only_the_wanted_incidents_are_sent() {
+    for (config, is_sent) in [
+        ("", true),
+        ("severity = \"low\"\n", true),
+        ("severity = \"high\"\n", true),
+        ("kinds = [\"stalled-agent\", \"lost-work\"]\n", true),
+        ("kinds = [\"lost-work\"]\n", false),
+    ] {
+        let sandbox = Sandbox::new();
+        stalled(&sandbox);
+        assert_eq!(incidents(&sandbox)[0]["severity"], "high");
+        let got = sandbox.home().join("got");
+        sandbox.configure(&format!("[notify]\ncommand = \"cat > got\"\n{config}"));
+        let mut child = notifier(&sandbox);
+        wait(|| is_watched(&sandbox) && (!is_sent || got.exists()));
+        stop(&sandbox);
+        assert!(child.wait().unwrap().success());
+        assert_eq!(got.exists(), is_sent, "{config}");
+    }
+}
+
+#[test]
 fn a_command_gets_the_incident_once_and_its_failure_is_in_the_diagnostics_only() {
     let sandbox = Sandbox::new();
     stalled(&sandbox);

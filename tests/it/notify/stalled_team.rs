@@ -66,6 +66,7 @@ pub fn stop(sandbox: &Sandbox) {
     wait(|| !is_watched(sandbox));
 }
 
+#[track_caller]
 pub fn wait(is_done: impl Fn() -> bool) {
     let start = Instant::now();
     while !is_done() {

@@ -1,5 +1,7 @@
 //! `teamkeep notify test`.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::{Value, json};
 
 use super::stalled_team::post_to;
@@ -54,4 +56,39 @@ fn nothing_is_sent_without_a_valid_destination() {
     let result = sandbox.run(&["config", "test-notify"]);
     assert_eq!(result.code, Some(1), "{}", result.err);
     assert!(result.err.contains("`notify.url`: invalid address"), "{}", result.err);
+}
+
+#[test]
+fn a_command_runs_in_the_home_directory_without_the_token_of_claude_code() {
+    let sandbox = Sandbox::new();
+    let line = "pwd > ~/got; echo \"${CLAUDE_CODE_MESSAGING_TOKEN-none}\" >> ~/got; wc -l >> ~/got";
+    let mut command = sandbox.command(&["config", "test-notify", "--command", line]);
+    let result = command.env("CLAUDE_CODE_MESSAGING_TOKEN", "my-secret!").output().unwrap();
+    assert!(result.status.success(), "{result:?}");
+    let home = sandbox.home().canonicalize().unwrap();
+    let got = std::fs::read_to_string(home.join("got")).unwrap();
+    let got: Vec<&str> = got.lines().map(str::trim).collect();
+    assert_eq!(got, [home.to_str().unwrap(), "none", "1"], "the directory, the token, the lines of JSON");
+}
+
+#[test]
+fn doctor_checks_the_secret_and_sends_nothing() {
+    let sandbox = Sandbox::new();
+    let receiver = Receiver::replying(&[]);
+    let host = receiver.url.split("/hook").next().unwrap();
+    let found = || {
+        let out = sandbox.run(&["doctor", "-v"]).out;
+        let line = out.lines().find(|line| line.contains("notifications")).unwrap_or_else(|| panic!("{out}"));
+        line.to_owned()
+    };
+    post_to(&sandbox, &receiver.url);
+    assert!(found().ends_with(&format!("notifications are sent to {host}")), "{}", found());
+    let secret = sandbox.home().join("secret");
+    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(found().contains("others have access to the secret in "), "{}", found());
+    let result = sandbox.run(&["config", "test-notify"]);
+    assert!(result.code == Some(1) && result.err.contains("hint: chmod 600 "), "{result:?}");
+    std::fs::remove_file(&secret).unwrap();
+    assert!(found().contains("cannot read the secret"), "{}", found());
+    assert!(receiver.requests().is_empty());
 }

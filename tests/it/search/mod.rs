@@ -1,5 +1,6 @@
 //! What `search` finds, and where.
 
+pub mod options;
 pub mod queries;
 pub mod recorded_runs;
 pub mod sources;

@@ -315,7 +315,16 @@ impl Sandbox {
 
     /// Whether a process of the binary with these first arguments runs here.
     pub fn runs(&self, args: &str) -> bool {
-        runs(self.dir.path(), args)
+        process(self.dir.path(), args).is_some()
+    }
+
+    /// Kills a process of the binary with these first arguments; returns whether one ran here.
+    pub fn kill(&self, args: &str) -> bool {
+        let Some(process) = process(self.dir.path(), args) else { return false };
+        let id = process.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        let id = rustix::process::Pid::from_raw(id).unwrap();
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+        true
     }
 
     /// Removes the directory when this process ends and its end of the pipe with it: a static is never dropped.
@@ -342,16 +351,16 @@ impl Drop for Sandbox {
     }
 }
 
-/// Whether a process of the binary with these first arguments runs in this directory. Where there is no `/proc`, nobody can
+/// The process of the binary with these first arguments that runs in this directory. Where there is no `/proc`, nobody can
 /// say.
-fn runs(dir: &Path, args: &str) -> bool {
+fn process(dir: &Path, args: &str) -> Option<PathBuf> {
     let of = |process: &Path, name: &str| std::fs::read(process.join(name)).unwrap_or_default();
     let has = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|window| window == word);
     let lines = ["teamkeep", "teamkeep-hook"].map(|program| format!("{program} {args} ").replace(' ', "\0"));
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     let is_called = |called: &[u8]| lines.iter().any(|line| has(called, line.as_bytes()));
     let mut running = processes.filter(|process| is_called(&of(process, "cmdline")));
-    running.any(|process| has(&of(&process, "environ"), dir.as_os_str().as_encoded_bytes()))
+    running.find(|process| has(&of(process, "environ"), dir.as_os_str().as_encoded_bytes()))
 }
 
 /// Runs a command with this on stdin.
