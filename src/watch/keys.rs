@@ -1,12 +1,12 @@
 //! The effects of the keys.
 
 use chrono::TimeDelta;
+use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::lists::{Lists, Panel};
 use super::player::Playback;
 use super::recording::Recording;
 use super::state::{Mode, WatchState};
-use crate::watch::key_reader::Key;
 use teamkeep_model::time::Timestamp;
 
 /// Rows of a page, for the keys that move by one.
@@ -22,39 +22,55 @@ pub enum Outcome {
 
 impl WatchState {
     /// Handles a key. `lists` are the rows that are shown, `at` is the time that is shown.
-    pub fn press(&mut self, key: Key, recording: &Recording, lists: &Lists<'_>, at: Timestamp) -> Outcome {
-        if matches!(key, Key::Ctrl('c' | 'd')) {
-            return Outcome::Quit;
-        }
+    pub fn press(
+        &mut self,
+        key: KeyEvent,
+        recording: &Recording,
+        lists: &Lists<'_>,
+        at: Timestamp,
+    ) -> Outcome {
+        let code = match key.code {
+            KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => match c {
+                'c' | 'd' => return Outcome::Quit,
+                // Some terminals send it for Backspace.
+                'h' => KeyCode::Backspace,
+                'u' if matches!(self.mode, Mode::Filter { .. }) => {
+                    self.filter.clear();
+                    return Outcome::Continue;
+                }
+                _ => return Outcome::Continue,
+            },
+            code => code,
+        };
         match self.mode {
-            Mode::Filter { .. } => self.press_in_filter(key),
-            Mode::Details { .. } | Mode::Help { .. } => self.press_in_page(key, lists),
-            Mode::Board if key == Key::Char('q') => return Outcome::Quit,
+            Mode::Filter { .. } => self.press_in_filter(code),
+            Mode::Details { .. } | Mode::Help { .. } => self.press_in_page(code, lists),
+            Mode::Board if code == KeyCode::Char('q') => return Outcome::Quit,
             Mode::Board => {
-                self.press_on_board(key, lists);
+                self.press_on_board(code, lists);
                 self.press_for_time(key, recording, at);
             }
         }
         Outcome::Continue
     }
 
-    fn press_on_board(&mut self, key: Key, lists: &Lists<'_>) {
+    fn press_on_board(&mut self, key: KeyCode, lists: &Lists<'_>) {
         match key {
-            Key::Tab => self.move_panel(lists, 1),
-            Key::BackTab => self.move_panel(lists, -1),
-            Key::Char('j') | Key::Down => self.move_by(lists, 1),
-            Key::Char('k') | Key::Up => self.move_by(lists, -1),
-            Key::PageDown => self.move_by(lists, PAGE),
-            Key::PageUp => self.move_by(lists, -PAGE),
-            Key::Char('g') | Key::Home => self.move_by(lists, isize::MIN),
-            Key::Char('G') | Key::End => self.move_by(lists, isize::MAX),
-            Key::Char('l') if self.panel == Panel::Tasks => self.move_column(lists, 1),
-            Key::Char('h') if self.panel == Panel::Tasks => self.move_column(lists, -1),
-            Key::Char('!') => self.next_alert(lists),
-            Key::Char('/') => self.mode = Mode::Filter { before: self.filter.clone() },
-            Key::Char('?') => self.mode = Mode::Help { scroll: 0 },
-            Key::Escape => self.filter.clear(),
-            Key::Enter => {
+            KeyCode::Tab => self.move_panel(lists, 1),
+            KeyCode::BackTab => self.move_panel(lists, -1),
+            KeyCode::Char('j') | KeyCode::Down => self.move_by(lists, 1),
+            KeyCode::Char('k') | KeyCode::Up => self.move_by(lists, -1),
+            KeyCode::PageDown => self.move_by(lists, PAGE),
+            KeyCode::PageUp => self.move_by(lists, -PAGE),
+            KeyCode::Char('g') | KeyCode::Home => self.move_by(lists, isize::MIN),
+            KeyCode::Char('G') | KeyCode::End => self.move_by(lists, isize::MAX),
+            KeyCode::Char('l') if self.panel == Panel::Tasks => self.move_column(lists, 1),
+            KeyCode::Char('h') if self.panel == Panel::Tasks => self.move_column(lists, -1),
+            KeyCode::Char('!') => self.next_alert(lists),
+            KeyCode::Char('/') => self.mode = Mode::Filter { before: self.filter.clone() },
+            KeyCode::Char('?') => self.mode = Mode::Help { scroll: 0 },
+            KeyCode::Esc => self.filter.clear(),
+            KeyCode::Enter => {
                 if let Some(subject) = self.subject(lists) {
                     self.mode = Mode::Details { subject, scroll: 0 };
                 }
@@ -63,19 +79,25 @@ impl WatchState {
         }
     }
 
-    fn press_for_time(&mut self, key: Key, recording: &Recording, at: Timestamp) {
+    fn press_for_time(&mut self, key: KeyEvent, recording: &Recording, at: Timestamp) {
         let player = &mut self.player;
         let minute = TimeDelta::minutes(1);
-        match key {
-            Key::Left => player.playback = Playback::Paused(recording.previous_time(at).unwrap_or(at)),
-            Key::Right => player.playback = paused(recording, recording.next_time(at)),
-            Key::ShiftLeft | Key::Char('[') => {
+        match key.code {
+            KeyCode::Left if key.modifiers.is_empty() => {
+                player.playback = Playback::Paused(recording.previous_time(at).unwrap_or(at))
+            }
+            KeyCode::Right if key.modifiers.is_empty() => {
+                player.playback = paused(recording, recording.next_time(at))
+            }
+            KeyCode::Left | KeyCode::Char('[') => {
                 let before = at.checked_sub(minute).unwrap_or(at);
                 player.playback = Playback::Paused(before.max(recording.start()));
             }
-            Key::ShiftRight | Key::Char(']') => player.playback = paused(recording, at.checked_add(minute)),
-            Key::Char('0') => player.playback = Playback::Paused(recording.start()),
-            Key::Char(' ') => {
+            KeyCode::Right | KeyCode::Char(']') => {
+                player.playback = paused(recording, at.checked_add(minute))
+            }
+            KeyCode::Char('0') => player.playback = Playback::Paused(recording.start()),
+            KeyCode::Char(' ') => {
                 player.playback = match player.playback {
                     Playback::Playing(at) => Playback::Paused(at),
                     Playback::Paused(at) => Playback::Playing(at),
@@ -84,9 +106,9 @@ impl WatchState {
                     Playback::End => Playback::Playing(recording.start()),
                 };
             }
-            Key::Char('+' | '=') => player.speed = player.speed.faster(),
-            Key::Char('-') => player.speed = player.speed.slower(),
-            Key::Char('f') => {
+            KeyCode::Char('+' | '=') => player.speed = player.speed.faster(),
+            KeyCode::Char('-') => player.speed = player.speed.slower(),
+            KeyCode::Char('f') => {
                 player.playback = Playback::End;
                 self.selection.message = None;
             }
@@ -94,14 +116,13 @@ impl WatchState {
         }
     }
 
-    fn press_in_filter(&mut self, key: Key) {
+    fn press_in_filter(&mut self, key: KeyCode) {
         let Mode::Filter { before } = &mut self.mode else { return };
         match key {
-            Key::Char(c) if self.filter.chars().count() < MAX_FILTER_CHARS => self.filter.push(c),
-            Key::Backspace => drop(self.filter.pop()),
-            Key::Ctrl('u') => self.filter.clear(),
-            Key::Enter => self.mode = Mode::Board,
-            Key::Escape => {
+            KeyCode::Char(c) if self.filter.chars().count() < MAX_FILTER_CHARS => self.filter.push(c),
+            KeyCode::Backspace => drop(self.filter.pop()),
+            KeyCode::Enter => self.mode = Mode::Board,
+            KeyCode::Esc => {
                 self.filter = std::mem::take(before);
                 self.mode = Mode::Board;
             }
@@ -109,8 +130,8 @@ impl WatchState {
         }
     }
 
-    fn press_in_page(&mut self, key: Key, lists: &Lists<'_>) {
-        if key == Key::Char('!') && matches!(self.mode, Mode::Details { .. }) {
+    fn press_in_page(&mut self, key: KeyCode, lists: &Lists<'_>) {
+        if key == KeyCode::Char('!') && matches!(self.mode, Mode::Details { .. }) {
             self.next_alert(lists);
             if let Some(subject) = self.subject(lists) {
                 self.mode = Mode::Details { subject, scroll: 0 };
@@ -119,13 +140,13 @@ impl WatchState {
         }
         let (Mode::Details { scroll, .. } | Mode::Help { scroll }) = &mut self.mode else { return };
         match key {
-            Key::Char('j') | Key::Down => *scroll = scroll.saturating_add(1),
-            Key::Char('k') | Key::Up => *scroll = scroll.saturating_sub(1),
-            Key::PageDown | Key::Char(' ') => *scroll = scroll.saturating_add(PAGE as usize),
-            Key::PageUp => *scroll = scroll.saturating_sub(PAGE as usize),
-            Key::Char('g') | Key::Home => *scroll = 0,
-            Key::Char('G') | Key::End => *scroll = usize::MAX,
-            Key::Char('q' | '?') | Key::Escape | Key::Enter => self.mode = Mode::Board,
+            KeyCode::Char('j') | KeyCode::Down => *scroll = scroll.saturating_add(1),
+            KeyCode::Char('k') | KeyCode::Up => *scroll = scroll.saturating_sub(1),
+            KeyCode::PageDown | KeyCode::Char(' ') => *scroll = scroll.saturating_add(PAGE as usize),
+            KeyCode::PageUp => *scroll = scroll.saturating_sub(PAGE as usize),
+            KeyCode::Char('g') | KeyCode::Home => *scroll = 0,
+            KeyCode::Char('G') | KeyCode::End => *scroll = usize::MAX,
+            KeyCode::Char('q' | '?') | KeyCode::Esc | KeyCode::Enter => self.mode = Mode::Board,
             _ => {}
         }
     }

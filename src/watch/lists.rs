@@ -120,15 +120,6 @@ impl<'a> Lists<'a> {
         let first = || [1, 0, 2].into_iter().find(|column| !self.columns[*column].is_empty());
         selected.map(|(column, _)| column).or_else(first).unwrap_or(0)
     }
-
-    pub fn is_empty(&self, panel: Panel) -> bool {
-        match panel {
-            Panel::Alerts => self.alerts.is_empty(),
-            Panel::Agents => self.agents.is_empty(),
-            Panel::Tasks => self.columns.iter().all(Vec::is_empty),
-            Panel::Messages => self.messages.is_empty(),
-        }
-    }
 }
 
 fn column(task: &Item) -> usize {

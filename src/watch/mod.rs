@@ -1,10 +1,9 @@
 //! The terminal board of a run: `teamkeep watch`.
 //!
 //! A [`Recording`] holds all data of the run, a [`Moment`] its state at one time, and a [`WatchState`] the choices of the user:
-//! panel, selection, filter and time. [`WatchState::press`] handles a key, and [`screen`] draws all three.
+//! panel, selection, filter and time. [`WatchState::press`] handles a key, and [`draw()`] draws all three.
 
 mod draw;
-mod key_reader;
 mod keys;
 mod lists;
 mod player;
@@ -12,11 +11,10 @@ mod recording;
 mod state;
 mod terminal;
 
-pub use draw::screen;
-pub use key_reader::Key;
+pub use draw::draw;
 pub use keys::Outcome;
 pub use lists::{Lists, Panel, Selection};
 pub use player::{Playback, Player, Speed};
 pub use recording::{Alert, Moment, Recording};
 pub use state::{Mode, Subject, WatchState};
-pub use terminal::{InputEvent, Screen, close};
+pub use terminal::{Input, Screen, close};

@@ -87,7 +87,7 @@ impl WatchState {
         let mut place = self.panel as usize;
         for _ in 0..count {
             place = (place + count).saturating_add_signed(steps) % count;
-            if !lists.is_empty(Panel::ALL[place]) {
+            if lists.row(Panel::ALL[place], &self.selection).is_some() {
                 self.panel = Panel::ALL[place];
                 return;
             }

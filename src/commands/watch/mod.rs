@@ -2,14 +2,17 @@
 
 mod reader;
 
-use std::io::{self, PipeReader};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use ratatui_crossterm::crossterm::event::{KeyCode, KeyModifiers};
+use rustix::process::{Signal, kill_current_process_group};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
+
 use super::catalog;
-use crate::watch::{InputEvent, Screen};
-use crate::watch::{Lists, Outcome, Playback, Player, Recording, Speed, WatchState, screen};
+use crate::watch::{Input, Screen};
+use crate::watch::{Lists, Outcome, Playback, Player, Recording, Speed, WatchState, draw};
 use reader::Reader;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_terminal::Context;
@@ -22,8 +25,6 @@ const TICK: Duration = Duration::from_secs(1);
 const NO_TICK: Duration = Duration::from_secs(3_600);
 /// Number of problems of the recorded data that are printed.
 const MAX_PROBLEMS: usize = 5;
-/// The signal of Ctrl-C, which ends the command.
-const INTERRUPT: i32 = 2;
 
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = "Examples:
@@ -57,62 +58,78 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     if let Some(speed) = args.speed {
         state.player = Player { playback: Playback::Playing(recording.start()), speed };
     }
-    let (mut wake, waker) = io::pipe()?;
-    let (sender, news) = channel();
+    let (sender, events) = channel();
     let (running, stop) = channel();
-    let mut screen = Screen::open()?;
-    let mut board = Board { context, recording, state };
+    let input = sender.clone();
+    let screen = Screen::open(move |event| drop(input.send(Event::Input(event))))?;
+    let mut board = Board { context, recording, state, screen };
     std::thread::scope(|scope| {
         // Dropping it ends the thread.
         let _running = running;
-        scope.spawn(move || reader.follow(shown, &stop, &sender, waker));
-        board.show(&mut screen, &mut wake, &news)
+        scope.spawn(move || reader.follow(shown, &stop, &sender));
+        board.show(&events)
     })
+}
+
+#[derive(Debug)]
+enum Event {
+    Input(Input),
+    /// The run has changed, or cannot be read.
+    Recording(Result<Box<Recording>>),
 }
 
 struct Board<'a> {
     context: &'a Context,
     recording: Recording,
     state: WatchState,
+    screen: Screen,
 }
 
 impl Board<'_> {
     /// Draws and handles events until the user quits.
-    fn show(
-        &mut self,
-        screen: &mut Screen,
-        wake: &mut PipeReader,
-        news: &Receiver<Result<Recording>>,
-    ) -> Result<ExitCode> {
+    fn show(&mut self, events: &Receiver<Event>) -> Result<ExitCode> {
         let mut last = Instant::now();
         loop {
             let moment = self.recording.moment(self.state.player.playback, self.context.clock.now());
-            screen.draw(&self::screen(&self.recording, &moment, &mut self.state, screen.size()))?;
-            let event = screen.wait(self.interval(), wake)?;
-            let elapsed = last.elapsed();
-            last = Instant::now();
-            self.state.player.advance(elapsed, &self.recording.times);
-            match event {
-                InputEvent::End(INTERRUPT) => return Ok(ExitCode::SUCCESS),
-                InputEvent::End(signal) => {
-                    return Ok(ExitCode::from(u8::try_from(128 + signal).unwrap_or(1)));
-                }
-                InputEvent::Keys(keys) => {
-                    for key in keys {
-                        let playback = self.state.player.playback;
-                        let moment = self.recording.moment(playback, self.context.clock.now());
-                        let lists = Lists::of(&self.recording, &moment, &self.state.filter);
-                        if self.state.press(key, &self.recording, &lists, moment.at) == Outcome::Quit {
-                            return Ok(ExitCode::SUCCESS);
-                        }
-                    }
-                }
-                InputEvent::Change | InputEvent::Nothing => {}
+            let drawn = self.screen.draw(|frame| draw(frame, &self.recording, &moment, &mut self.state));
+            if drawn.is_err() {
+                // The terminal is gone. Its signal may be late.
+                return Ok(ended_by(SIGHUP));
             }
-            while let Ok(new) = news.try_recv() {
-                self.renew(new?);
+            let first = events.recv_timeout(self.interval());
+            self.state.player.advance(last.elapsed(), &self.recording.times);
+            last = Instant::now();
+            for event in first.into_iter().chain(events.try_iter()) {
+                if let Some(code) = self.handle(event)? {
+                    return Ok(code);
+                }
             }
         }
+    }
+
+    /// Returns the exit code if the event ends the command.
+    fn handle(&mut self, event: Event) -> Result<Option<ExitCode>> {
+        match event {
+            Event::Recording(new) => self.renew(*new?),
+            Event::Input(Input::Signal(SIGWINCH)) => self.screen.resize()?,
+            Event::Input(Input::Signal(SIGTSTP)) => self.screen.stop()?,
+            Event::Input(Input::Signal(SIGINT)) => return Ok(Some(ExitCode::SUCCESS)),
+            Event::Input(Input::Signal(signal)) => return Ok(Some(ended_by(signal))),
+            // The terminal passes Ctrl-Z as a key. Like the terminal's own signal, it also stops a script that runs this.
+            Event::Input(Input::Key(key))
+                if key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL =>
+            {
+                let _ = kill_current_process_group(Signal::TSTP);
+            }
+            Event::Input(Input::Key(key)) => {
+                let moment = self.recording.moment(self.state.player.playback, self.context.clock.now());
+                let lists = Lists::of(&self.recording, &moment, &self.state.filter);
+                if self.state.press(key, &self.recording, &lists, moment.at) == Outcome::Quit {
+                    return Ok(Some(ExitCode::SUCCESS));
+                }
+            }
+        }
+        Ok(None)
     }
 
     fn interval(&self) -> Duration {
@@ -132,4 +149,9 @@ impl Board<'_> {
         self.state.renew(&self.recording, &new);
         self.recording = new;
     }
+}
+
+/// The exit code of a command that a signal ended, as shells report it.
+fn ended_by(signal: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))
 }

@@ -1,11 +1,11 @@
 //! Reads the run that `watch` shows: once, and again in the background when it has changed.
 
-use std::io::{PipeWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
+use super::Event;
 use crate::commands::catalog::{self, catalog, observe};
 use crate::status::alive;
 use crate::watch::Recording;
@@ -99,18 +99,11 @@ impl Reader<'_> {
     }
 
     /// Reads the run again when it has changed, until it is over; and another one, if it starts and none was named.
-    /// Each recording that is sent is followed by a byte in `wake`. Ends when the sender of `stop` is dropped.
-    pub fn follow(
-        &self,
-        mut shown: Shown,
-        stop: &Receiver<()>,
-        news: &Sender<Result<Recording>>,
-        mut wake: PipeWriter,
-    ) {
+    /// Ends when the sender of `stop` is dropped.
+    pub fn follow(&self, mut shown: Shown, stop: &Receiver<()>, events: &Sender<Event>) {
         while stop.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-            let Some(new) = self.next(&mut shown).transpose() else { continue };
-            if news.send(new).is_err() || wake.write_all(b"\n").is_err() {
-                return;
+            if let Some(new) = self.next(&mut shown).transpose() {
+                let _ = events.send(Event::Recording(new.map(Box::new)));
             }
         }
     }

@@ -1,15 +1,20 @@
 //! The agents, worst first: state, last activity, unread messages and tasks.
 
+use ratatui_core::layout::{Constraint, Layout, Rect};
+use ratatui_core::terminal::Frame;
+use unicode_width::UnicodeWidthStr;
+
 use super::Scene;
-use super::canvas::{Canvas, column, right};
 use super::layout::Need;
-use super::panel::{PLAIN, Window, counted, short, state, title};
+use super::panel::{counted, fitting, put, row_below, short, state, title};
 use crate::status::Member;
 use crate::view::{FOR_APPROVAL, Span, YELLOW, bold, dim, name_style, plain, styled};
 use crate::watch::lists::Panel;
 
 /// Columns of the longest shown name.
 const MAX_NAME: usize = 18;
+/// Columns in which there is room for all cells.
+const LEAST_COLUMNS: u16 = 60;
 /// Rows that the panel has at least if there are so many agents: three, and six if so many need attention.
 const LEAST: usize = 3;
 const LEAST_WITH_ATTENTION: usize = 6;
@@ -22,9 +27,8 @@ pub fn need(scene: Scene<'_>) -> Need {
     Need { least: 1 + least, all: 1 + agents.len().max(1) }
 }
 
-pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
+pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let (agents, moment) = (&scene.lists.agents, scene.moment);
-    let focus = scene.focus(Panel::Agents);
     let mut heading = vec![bold("Agents ")];
     heading.extend(counted(&moment.board.members));
     if agents.len() < moment.board.members.len() {
@@ -34,75 +38,65 @@ pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
         let text = format!(", {} that need attention do not", scene.lists.hidden_attention);
         heading.push(styled(YELLOW, text));
     }
-    title(&mut canvas, focus, &heading);
-    let rows = canvas.rows().saturating_sub(1);
+    let has_focus = scene.has_focus(Panel::Agents);
+    let area = title(frame, area, has_focus, heading);
     let selected = scene.selected(Panel::Agents);
-    let window = Window::from_start(agents.len(), rows, selected);
-    let widths = Widths::of(agents);
-    for (row, place) in (window.start..window.end).enumerate() {
-        let mut pieces = vec![focus.mark(place, selected)];
-        pieces.extend(widths.row(scene, agents[place]));
-        canvas.row(row + 1, &pieces);
+    let shown = fitting(agents.len(), area, selected);
+    let name = agents.iter().map(|member| member.name.width()).max().unwrap_or_default().clamp(4, MAX_NAME);
+    let state = agents.iter().map(|member| member.state.word().len()).max().unwrap_or_default();
+    let columns = [2, name, state, 6, 10].map(|width| Constraint::Length(u16::try_from(width).unwrap_or(0)));
+    let columns = Layout::horizontal(columns.into_iter().chain([Constraint::Fill(1)])).spacing(1);
+    // Without enough room, the last columns are missing.
+    let columns = columns.split(Rect { width: area.width.max(LEAST_COLUMNS), ..area });
+    for (place, row) in shown.clone().zip(area.rows()) {
+        let mark = if has_focus && place == selected { "▸" } else { " " };
+        for (cell, column) in cells(scene, mark, agents[place]).into_iter().zip(columns.iter()) {
+            put(frame, column.intersection(row), cell);
+        }
     }
-    if window.is_cut {
-        let hidden = agents[..window.start].iter().chain(&agents[window.end..]).copied();
+    if shown.len() < agents.len() {
+        let hidden = agents[..shown.start].iter().chain(&agents[shown.end..]).copied();
         let mut pieces = vec![dim(format!("  +{} more: ", hidden.clone().count()))];
         pieces.extend(counted(hidden));
         pieces.push(dim(" (Tab, j)"));
-        canvas.row(window.end - window.start + 1, &pieces);
+        put(frame, row_below(area, shown.len()), pieces);
     }
 }
 
-struct Widths {
-    name: usize,
-    state: usize,
+/// Mark and sign, name, state, time since the last activity, unread messages, work.
+fn cells(scene: Scene<'_>, mark: &str, member: &Member) -> [Vec<Span>; 6] {
+    let (style, sign) = state(member.state);
+    let active = short(member.active_at.unwrap_or(member.since), scene.moment.at);
+    let unread = if member.unread == 0 { String::new() } else { format!("{} unread", member.unread) };
+    [
+        vec![bold(mark), styled(style, sign)],
+        vec![styled(name_style(&member.name), &member.name)],
+        vec![styled(style, member.state.word())],
+        vec![plain(format!("{active:>6}"))],
+        vec![styled(YELLOW, format!("{unread:>10}"))],
+        work(scene, member),
+    ]
 }
 
-impl Widths {
-    fn of(agents: &[&Member]) -> Widths {
-        let names = agents.iter().map(|member| member.name.chars().count());
-        let states = agents.iter().map(|member| member.state.word().len());
-        Widths {
-            name: names.max().unwrap_or_default().clamp(4, MAX_NAME),
-            state: states.max().unwrap_or_default(),
-        }
+/// The tasks of the agent, and why it waits.
+fn work(scene: Scene<'_>, member: &Member) -> Vec<Span> {
+    let (style, _) = state(member.state);
+    let mut pieces = Vec::new();
+    if member.awaits_approval {
+        pieces.push(styled(style, FOR_APPROVAL));
     }
-
-    fn row(&self, scene: Scene<'_>, member: &Member) -> Vec<Span> {
-        let (style, sign) = state(member.state);
-        let active = member.active_at.unwrap_or(member.since);
-        let unread = match member.unread {
-            0 => String::new(),
-            unread => format!("{unread} unread"),
-        };
-        let mut pieces = vec![
-            styled(style, format!("{sign} ")),
-            column(name_style(&member.name), &member.name, self.name),
-            plain(" "),
-            column(style, member.state.word(), self.state),
-            right(PLAIN, short(active, scene.moment.at), 6),
-            plain(" "),
-            right(YELLOW, unread, 10),
-            plain(" "),
-        ];
-        let mut comma = "";
-        if member.awaits_approval {
-            pieces.push(styled(style, FOR_APPROVAL));
-            comma = ", ";
+    for id in &member.tasks {
+        let Some(task) = scene.moment.board.tasks.iter().find(|task| task.id == *id) else { continue };
+        let comma = if pieces.is_empty() { "" } else { ", " };
+        pieces.push(plain(format!("{comma}#{id}")));
+        for blocker in &task.blocked_by {
+            pieces.push(styled(YELLOW, format!(" ⛔#{blocker}")));
         }
-        for id in &member.tasks {
-            let Some(task) = scene.moment.board.tasks.iter().find(|task| task.id == *id) else { continue };
-            pieces.push(plain(format!("{comma}#{id}")));
-            comma = ", ";
-            for blocker in &task.blocked_by {
-                pieces.push(styled(YELLOW, format!(" ⛔#{blocker}")));
-            }
-            pieces.push(plain(format!(" {}", task.subject)));
-        }
-        if let Some(why) = &member.why {
-            let colon = if comma.is_empty() { "" } else { ": " };
-            pieces.push(styled(style, format!("{colon}{why}")));
-        }
-        pieces
+        pieces.push(plain(format!(" {}", task.subject)));
     }
+    if let Some(why) = &member.why {
+        let colon = if pieces.is_empty() { "" } else { ": " };
+        pieces.push(styled(style, format!("{colon}{why}")));
+    }
+    pieces
 }

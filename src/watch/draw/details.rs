@@ -1,35 +1,34 @@
 //! Details or help on the whole screen.
 
-use super::canvas::Canvas;
+use ratatui_core::layout::{Constraint, Layout};
+use ratatui_core::terminal::Frame;
+
 use super::page::Page;
-use super::panel::BOLD;
+use super::panel::{put, title};
 use super::subject;
-use crate::view::{bold, dim, styled};
+use crate::view::{bold, dim};
 use crate::watch::recording::{Moment, Recording};
 use crate::watch::state::Mode;
 
 /// Draws the page that the mode names, from its scroll position, which is limited to the end.
-pub fn draw(mut canvas: Canvas<'_>, recording: &Recording, moment: &Moment, mode: &mut Mode) {
-    let (title, page) = match &*mode {
-        Mode::Details { subject, .. } => subject::page(recording, moment, subject),
-        _ => ("Keys".to_owned(), help()),
+pub fn draw(frame: &mut Frame<'_>, recording: &Recording, moment: &Moment, mode: &mut Mode) {
+    let area = frame.area();
+    let mut page = Page::new(area.width.into());
+    let heading = match &*mode {
+        Mode::Details { subject, .. } => subject::write(&mut page, recording, moment, subject),
+        _ => help(&mut page),
     };
-    let rows = page.wrapped(canvas.columns());
-    let room = canvas.rows().saturating_sub(2);
-    if let Mode::Details { scroll, .. } | Mode::Help { scroll } = mode {
-        *scroll = (*scroll).min(rows.len().saturating_sub(room));
-        let shown = rows.iter().skip(*scroll).take(room);
-        for (row, (style, text)) in shown.enumerate() {
-            canvas.row(row + 1, &[styled(*style, text)]);
-        }
-        let more = rows.len().saturating_sub(*scroll + room);
-        let more = if more == 0 { String::new() } else { format!("{more} more rows below  ") };
-        canvas.title(0, &[bold(&title)], BOLD, '━');
-        let last = canvas.rows().saturating_sub(1);
-        if last > 0 {
-            canvas.row(last, &[dim(format!("{more}j/k: scroll  !: next incident  Esc: back"))]);
-        }
+    let body = title(frame, area, true, [bold(heading)]);
+    let [body, foot] = Layout::vertical([Constraint::Fill(1), Constraint::Max(1)]).areas(body);
+    let room = usize::from(body.height);
+    let (Mode::Details { scroll, .. } | Mode::Help { scroll }) = mode else { return };
+    *scroll = (*scroll).min(page.rows.len().saturating_sub(room));
+    let more = page.rows.len() - (*scroll + room).min(page.rows.len());
+    for (row, area) in page.rows.into_iter().skip(*scroll).zip(body.rows()) {
+        put(frame, area, [row]);
     }
+    let more = if more == 0 { String::new() } else { format!("{more} more rows below  ") };
+    put(frame, foot, [dim(format!("{more}j/k: scroll  !: next incident  Esc: back"))]);
 }
 
 const GROUPS: [(&str, &[(&str, &str)]); 3] = [
@@ -67,12 +66,11 @@ const GROUPS: [(&str, &[(&str, &str)]); 3] = [
     ),
 ];
 
-/// The page of keys.
-fn help() -> Page {
-    let mut page = Page::default();
+/// Writes the page of keys, and returns its title.
+fn help(page: &mut Page) -> String {
     for (title, keys) in GROUPS {
         page.heading(title);
-        keys.iter().for_each(|(key, what)| page.hanging(format!("  {key:<24}"), what));
+        keys.iter().for_each(|(key, what)| page.hanging(&format!("  {key:<24}"), what));
     }
-    page
+    "Keys".to_owned()
 }

@@ -1,8 +1,11 @@
 //! The rows above and below the panels: the verdict, the progress, the incidents, the time; and the keys.
 
+use ratatui_core::layout::{Constraint, Layout, Rect};
+use ratatui_core::terminal::Frame;
+use unicode_width::UnicodeWidthStr;
+
 use super::Scene;
-use super::canvas::{Canvas, width};
-use super::panel::{counted, severity, short};
+use super::panel::{counted, put, row_below, severity, short};
 use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, elapsed, one_line, plain, styled, thousands};
 use crate::watch::lists::Panel;
 use crate::watch::player::Playback;
@@ -15,7 +18,7 @@ use teamkeep_model::words::dollars;
 const PROGRESS: usize = 12;
 
 /// The number of rows above the panels.
-pub fn rows(scene: Scene<'_>, rows: usize) -> u16 {
+pub fn rows(scene: Scene<'_>, rows: u16) -> u16 {
     let has_time_bar = !scene.recording.is_running() || !scene.moment.is_end;
     match rows {
         0..6 => 1,
@@ -24,19 +27,15 @@ pub fn rows(scene: Scene<'_>, rows: usize) -> u16 {
     }
 }
 
-pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
-    match canvas.rows() {
-        0 => {}
+pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
+    if area.height == 1 {
         // Without room for anything else, the incidents are what matters.
-        1 => canvas.row(0, &[vec![name(scene), plain(" ")], figures(scene)].concat()),
-        rows => {
-            first(&mut canvas, scene);
-            canvas.row(1, &figures(scene));
-            if rows > 2 {
-                time_bar(&mut canvas, scene);
-            }
-        }
+        put(frame, area, [name(scene), plain(" ")].into_iter().chain(figures(scene)));
+        return;
     }
+    first(frame, row_below(area, 0), scene);
+    put(frame, row_below(area, 1), figures(scene));
+    time_bar(frame, row_below(area, 2), scene);
 }
 
 fn name(scene: Scene<'_>) -> Span {
@@ -44,20 +43,18 @@ fn name(scene: Scene<'_>) -> Span {
 }
 
 /// The name and the verdict; at the right the time.
-fn first(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
+fn first(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let at = scene.moment.at;
     let time = format!("{} {}", time::local(at).format("%H:%M:%S"), time::offset(at));
     let others = match scene.recording.others {
         0 => String::new(),
         others => format!("  +{others} more running: teamkeep status"),
     };
-    let room = canvas.columns().saturating_sub(time.len() + 1);
-    let area = canvas.area;
-    let mut left =
-        canvas.part(ratatui_core::layout::Rect { width: u16::try_from(room).unwrap_or(area.width), ..area });
+    let columns = [Constraint::Fill(1), Constraint::Max(u16::try_from(time.len()).unwrap_or(0))];
+    let [left, right] = Layout::horizontal(columns).spacing(1).areas(area);
     let [word, more] = verdict(scene);
-    left.row(0, &[name(scene), plain("  "), word, styled(YELLOW, others), more]);
-    canvas.pieces(0, canvas.columns().saturating_sub(time.len()), &[plain(time)]);
+    put(frame, left, [name(scene), plain("  "), word, styled(YELLOW, others), more]);
+    put(frame, right, [plain(time)]);
 }
 
 /// How the run goes or ended; of a running team, what it was asked, and of another run, what came out.
@@ -119,7 +116,7 @@ fn alerts(scene: Scene<'_>) -> Vec<Span> {
 }
 
 /// The time within the run, with a mark for each incident.
-fn time_bar(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
+fn time_bar(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let (recording, player, at) = (scene.recording, scene.state.player, scene.moment.at);
     let (start, end) = (recording.start(), recording.end().max(at));
     let sign = match player.playback {
@@ -128,32 +125,33 @@ fn time_bar(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
         Playback::End => "■ end".to_owned(),
     };
     let times = format!(" +{} of {} ", elapsed(start, at), elapsed(start, end));
-    let head = [styled(YELLOW, sign), plain(times)];
-    let used = width(&head);
-    canvas.row(2, &head);
-    let room = canvas.columns().saturating_sub(used);
+    let used = u16::try_from(sign.width() + times.width()).unwrap_or(area.width);
+    put(frame, area, [styled(YELLOW, sign), plain(times)]);
+    let room = area.width.saturating_sub(used);
     if room < 8 {
         return;
     }
     let all = (end - start).num_milliseconds().max(1) as f64;
     let place = |time: teamkeep_model::time::Timestamp| {
         let part = (time - start).num_milliseconds().max(0) as f64 / all;
-        ((part * (room - 1) as f64) as usize).min(room - 1)
+        ((part * f64::from(room - 1)) as u16).min(room - 1)
     };
+    let from = |column: u16| Rect { x: area.x + used + column, width: room - column, ..area };
     let now = place(at);
-    canvas.pieces(2, used, &[styled(GREEN, "━".repeat(now)), dim("─".repeat(room - now))]);
+    put(frame, from(0), [styled(GREEN, "━".repeat(now.into()))]);
+    put(frame, from(now), [dim("─".repeat((room - now).into()))]);
     for incident in recording.observed.incidents() {
-        canvas.pieces(2, used + place(incident.from), &[styled(severity(incident.severity), "!")]);
+        put(frame, from(place(incident.from)), [styled(severity(incident.severity), "!")]);
     }
-    canvas.pieces(2, used + now, &[bold("●")]);
+    put(frame, from(now), [bold("●")]);
 }
 
 /// The keys, or the filter.
-pub fn footer(mut canvas: Canvas<'_>, scene: Scene<'_>) {
+pub fn footer(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let state = scene.state;
     if let Mode::Filter { .. } = state.mode {
         let text = format!("/{}▏", state.filter);
-        canvas.row(0, &[bold(text), dim("  Enter keeps the filter, Esc discards it")]);
+        put(frame, area, [bold(text), dim("  Enter keeps the filter, Esc discards it")]);
         return;
     }
     let mut pieces = Vec::new();
@@ -170,7 +168,7 @@ pub fn footer(mut canvas: Canvas<'_>, scene: Scene<'_>) {
     let columns = if state.panel == Panel::Tasks { "h/l " } else { "" };
     let keys = format!("Tab j/k {columns}Enter  / filter  ! incident  {time}  ? help  q quit");
     pieces.push(dim(keys));
-    canvas.row(0, &pieces);
+    put(frame, area, pieces);
 }
 
 /// A number in at most four digits: `9,999`, `12k`, `2.2M`.

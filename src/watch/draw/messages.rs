@@ -1,9 +1,11 @@
 //! The tail of the messages.
 
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::Frame;
+
 use super::Scene;
-use super::canvas::Canvas;
 use super::layout::Need;
-use super::panel::{PLAIN, Window, title};
+use super::panel::{PLAIN, list, title};
 use crate::view::{RED, Span, YELLOW, bold, count, dim, first_line, name_style, plain, styled};
 use crate::watch::lists::Panel;
 use teamkeep_history::timeline::{Entry, MessageEvent};
@@ -17,22 +19,22 @@ pub fn need(scene: Scene<'_>) -> Need {
     Need { least: (1 + count).min(LEAST), all: if count == 0 { 0 } else { 1 + count } }
 }
 
-pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
+pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let messages = &scene.lists.messages;
-    let focus = scene.focus(Panel::Messages);
+    let has_focus = scene.has_focus(Panel::Messages);
     let shown = match messages.len() == scene.moment.messages {
         true => count(messages.len(), "message"),
         false => format!("{} of {} match", messages.len(), count(scene.moment.messages, "message")),
     };
     let follows = if scene.state.selection.message.is_none() { "" } else { ", f: follow" };
-    title(&mut canvas, focus, &[bold("Messages "), dim(format!("{shown}{follows}"))]);
+    let heading = [bold("Messages "), dim(format!("{shown}{follows}"))];
+    let area = title(frame, area, has_focus, heading);
     let selected = scene.selected(Panel::Messages);
-    let window = Window::from_end(messages.len(), canvas.rows().saturating_sub(1), selected);
-    for (row, place) in (window.start..window.end).enumerate() {
-        let entry = &scene.recording.entries()[scene.recording.messages[messages[place]]];
-        let pieces = [vec![focus.mark(place, selected)], message(entry)].concat();
-        canvas.row(row + 1, &pieces);
-    }
+    // The end, or everything from the selected message on.
+    let start = messages.len().saturating_sub(area.height.into()).min(selected);
+    list(frame, area, start..messages.len(), has_focus.then_some(selected), |place| {
+        message(&scene.recording.entries()[scene.recording.messages[messages[place]]])
+    });
 }
 
 fn message(entry: &Entry) -> Vec<Span> {

@@ -2,7 +2,6 @@
 
 mod agents;
 mod alerts;
-mod canvas;
 mod details;
 mod header;
 mod layout;
@@ -12,15 +11,13 @@ mod panel;
 mod subject;
 mod tasks;
 
-use ratatui_core::buffer::Buffer;
-use ratatui_core::layout::Rect;
+use ratatui_core::layout::{Constraint, Layout, Rect};
+use ratatui_core::terminal::Frame;
 
 use super::lists::{Lists, Panel};
 use super::recording::{Moment, Recording};
 use super::state::{Mode, WatchState};
-use canvas::Canvas;
 use layout::{Need, share};
-use panel::Focus;
 
 /// From this width on, the messages are beside the agents.
 const WIDE: u16 = 120;
@@ -35,8 +32,8 @@ struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    fn focus(&self, panel: Panel) -> Focus {
-        if self.state.panel == panel { Focus::Here } else { Focus::Elsewhere }
+    fn has_focus(&self, panel: Panel) -> bool {
+        self.state.panel == panel
     }
 
     fn selected(&self, panel: Panel) -> usize {
@@ -44,41 +41,43 @@ impl Scene<'_> {
     }
 }
 
-/// Formats the screen for a terminal of this size. No line is wider than the columns minus one. The scroll position of a
-/// page is limited to its end.
-pub fn screen(
-    recording: &Recording,
-    moment: &Moment,
-    state: &mut WatchState,
-    (columns, rows): (usize, usize),
-) -> Vec<String> {
-    let limit = |size: usize| u16::try_from(size).unwrap_or(u16::MAX).min(1_000);
-    let area = Rect::new(0, 0, limit(columns.saturating_sub(1).max(1)), limit(rows.max(1)));
-    let mut buffer = Buffer::empty(area);
-    let lists = Lists::of(recording, moment, &state.filter);
+/// Draws the screen. The scroll position of a page is limited to its end.
+pub fn draw(frame: &mut Frame<'_>, recording: &Recording, moment: &Moment, state: &mut WatchState) {
     if let Mode::Details { .. } | Mode::Help { .. } = state.mode {
-        let canvas = Canvas { buffer: &mut buffer, area };
-        details::draw(canvas, recording, moment, &mut state.mode);
+        details::draw(frame, recording, moment, &mut state.mode);
     } else {
-        let scene = Scene { recording, moment, lists: &lists, state };
-        board(&mut Canvas { buffer: &mut buffer, area }, scene);
+        let lists = Lists::of(recording, moment, &state.filter);
+        board(frame, Scene { recording, moment, lists: &lists, state });
     }
-    canvas::lines(&buffer)
 }
 
-fn board(canvas: &mut Canvas<'_>, scene: Scene<'_>) {
-    let area = canvas.area;
-    let head = header::rows(scene, canvas.rows()).min(area.height);
-    let foot = if area.height >= 8 { 1 } else { 0 };
-    header::draw(canvas.part(Rect { height: head, ..area }), scene);
-    let body = Rect { y: area.y + head, height: area.height - head - foot, ..area };
+/// The panels below each other. On a wide screen, the messages are beside the agents.
+fn board(frame: &mut Frame<'_>, scene: Scene<'_>) {
+    let area = frame.area();
+    let (head, foot) = (header::rows(scene, area.height), u16::from(area.height >= 8));
+    let rows = [Constraint::Length(head), Constraint::Fill(1), Constraint::Length(foot)];
+    let [head, body, foot] = Layout::vertical(rows).areas(area);
+    header::draw(frame, head, scene);
+    header::footer(frame, foot, scene);
+    let mut panels = Panel::ALL.to_vec();
+    let mut needs = Panel::ALL.map(|panel| need(scene, panel)).to_vec();
     if area.width >= WIDE {
-        wide(canvas, scene, body)
-    } else {
-        narrow(canvas, scene, body)
+        panels.truncate(3);
+        needs.truncate(3);
+        // The messages can use any number of rows.
+        let Need { least, all } = needs[1];
+        needs[1] = Need { least: least.max(6), all: all.max(usize::from(body.height) / 2) };
     }
-    if foot > 0 {
-        header::footer(canvas.part(Rect { y: area.bottom() - 1, height: 1, ..area }), scene);
+    let focus = panels.iter().position(|panel| scene.has_focus(*panel)).unwrap_or(1);
+    let areas = Layout::vertical(share(body.height, &needs, focus)).split(body);
+    for (shown, mut area) in panels.into_iter().zip(areas.iter().copied()) {
+        if shown == Panel::Agents && area.width >= WIDE {
+            let beside =
+                Layout::horizontal([Constraint::Fill(11), Constraint::Fill(9)]).spacing(1).split(area);
+            panel(frame, beside[1], scene, Panel::Messages);
+            area = beside[0];
+        }
+        panel(frame, area, scene, shown);
     }
 }
 
@@ -91,45 +90,11 @@ fn need(scene: Scene<'_>, panel: Panel) -> Need {
     }
 }
 
-fn panel(canvas: Canvas<'_>, scene: Scene<'_>, panel: Panel) {
+fn panel(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>, panel: Panel) {
     match panel {
-        Panel::Alerts => alerts::draw(canvas, scene),
-        Panel::Agents => agents::draw(canvas, scene),
-        Panel::Tasks => tasks::draw(canvas, scene),
-        Panel::Messages => messages::draw(canvas, scene),
-    }
-}
-
-/// The agents with the messages beside them, below the incidents and above the tasks.
-fn wide(canvas: &mut Canvas<'_>, scene: Scene<'_>, body: Rect) {
-    let (alerts, agents) = (need(scene, Panel::Alerts), need(scene, Panel::Agents));
-    let tasks = need(scene, Panel::Tasks);
-    // The messages can use any number of rows.
-    let middle = Need { least: agents.least.max(6), all: agents.all.max(usize::from(body.height) / 2) };
-    let focus = (scene.state.panel as usize).min(2);
-    let rows = share(usize::from(body.height), &[alerts, middle, tasks], focus);
-    let heights: Vec<u16> = rows.iter().map(|rows| u16::try_from(*rows).unwrap_or(0)).collect();
-    let [above, middle, below] = heights[..] else { return };
-    let band = |y: u16, height: u16| Rect { y, height, ..body };
-    panel(canvas.part(band(body.y, above)), scene, Panel::Alerts);
-    let middle = band(body.y + above, middle);
-    let left = middle.width * 11 / 20;
-    panel(canvas.part(Rect { width: left, ..middle }), scene, Panel::Agents);
-    let beside = Rect { x: middle.x + left + 1, width: middle.width - left - 1, ..middle };
-    panel(canvas.part(beside), scene, Panel::Messages);
-    panel(canvas.part(band(middle.bottom(), below)), scene, Panel::Tasks);
-}
-
-/// All panels below each other.
-fn narrow(canvas: &mut Canvas<'_>, scene: Scene<'_>, body: Rect) {
-    let mut y = body.y;
-    let needs = Panel::ALL.map(|panel| need(scene, panel));
-    let rows = share(usize::from(body.height), &needs, scene.state.panel as usize);
-    for (shown, rows) in Panel::ALL.into_iter().zip(rows) {
-        let height = u16::try_from(rows).unwrap_or(0);
-        if height > 0 {
-            panel(canvas.part(Rect { y, height, ..body }), scene, shown);
-        }
-        y += height;
+        Panel::Alerts => alerts::draw(frame, area, scene),
+        Panel::Agents => agents::draw(frame, area, scene),
+        Panel::Tasks => tasks::draw(frame, area, scene),
+        Panel::Messages => messages::draw(frame, area, scene),
     }
 }

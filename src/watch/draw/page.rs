@@ -5,34 +5,34 @@ use teamkeep_model::unicode::escape;
 use unicode_width::UnicodeWidthStr;
 
 use super::panel::{BOLD, PLAIN};
-use crate::view::wrap_options;
+use crate::view::{Span, styled, wrap_options};
 
 /// The least number of columns beside a term; with fewer, the text continues below it.
 const MIN_COLUMNS: usize = 16;
 
 /// Rows of text, each with one style. A row is wrapped where the screen ends.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Page {
-    rows: Vec<Row>,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Row {
-    style: Style,
-    text: String,
-    /// Where the row continues; by default below its first letter.
-    column: Option<usize>,
+    columns: usize,
+    pub rows: Vec<Span>,
 }
 
 impl Page {
+    pub fn new(columns: usize) -> Page {
+        Page { columns: columns.max(1), rows: Vec::new() }
+    }
+
+    /// A text, which continues below its first letter.
     pub fn row(&mut self, style: Style, text: impl AsRef<str>) {
-        self.rows.push(Row { style, text: text.as_ref().to_owned(), column: None });
+        let (text, start) = (text.as_ref(), text.as_ref().trim_start_matches(' '));
+        let indent = (text.len() - start.len()).min(self.columns / 2);
+        self.wrap(style, (indent, indent), start);
     }
 
     /// A term and its text, which continues below itself.
-    pub fn hanging(&mut self, term: impl AsRef<str>, text: &str) {
-        let term = term.as_ref();
-        self.rows.push(Row { style: PLAIN, text: format!("{term}{text}"), column: Some(term.width()) });
+    pub fn hanging(&mut self, term: &str, text: &str) {
+        let column = Some(term.width()).filter(|column| column + MIN_COLUMNS <= self.columns);
+        self.wrap(PLAIN, (0, column.unwrap_or(0)), &format!("{term}{text}"));
     }
 
     pub fn line(&mut self, text: impl AsRef<str>) {
@@ -52,17 +52,10 @@ impl Page {
         text.trim_end().lines().for_each(|line| self.line(format!("  {}", line.trim_end())));
     }
 
-    /// The rows as shown in so many columns. Every text is escaped here.
-    pub fn wrapped(&self, columns: usize) -> Vec<(Style, String)> {
-        let wrap = |Row { style, text, column }: &Row| {
-            let text = escape(text);
-            let indent = " ".repeat((text.len() - text.trim_start_matches(' ').len()).min(columns / 2));
-            let column = column.filter(|column| column + MIN_COLUMNS <= columns);
-            let next = column.map_or_else(|| indent.clone(), |column| " ".repeat(column));
-            let options = wrap_options(columns.max(1), &indent, &next);
-            let lines = textwrap::wrap(text.trim_start_matches(' '), options);
-            lines.into_iter().map(|line| (*style, line.into_owned())).collect::<Vec<_>>()
-        };
-        self.rows.iter().flat_map(wrap).collect()
+    fn wrap(&mut self, style: Style, (first, others): (usize, usize), text: &str) {
+        let (first, others) = (" ".repeat(first), " ".repeat(others));
+        let text = escape(text);
+        let lines = textwrap::wrap(&text, wrap_options(self.columns, &first, &others));
+        self.rows.extend(lines.into_iter().map(|line| styled(style, line)));
     }
 }

@@ -1,63 +1,78 @@
-//! Common parts of the panels: titles, the part of a list that fits, and short durations.
+//! Common parts of the panels: rows, titles, the part of a list that fits, and short durations.
+
+use std::ops::Range;
 
 use anstyle::Style;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::Style as CellStyle;
+use ratatui_core::terminal::Frame;
+use ratatui_core::text;
+use unicode_width::UnicodeWidthStr;
 
-use super::canvas::Canvas;
 use crate::status::{AgentState, Member, count_states};
-use crate::view::{DIM, GREEN, RED, Span, YELLOW, age, bold, dim, styled};
+use crate::view::{DIM, GREEN, RED, Span, YELLOW, age, bold, dim, plain, styled};
 use teamkeep_history::report::Severity;
 use teamkeep_model::time::Timestamp;
 
 pub const BOLD: Style = Style::new().bold();
 pub const PLAIN: Style = Style::new();
 
-/// Whether a panel has the focus.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Focus {
-    Here,
-    Elsewhere,
-}
-
-impl Focus {
-    /// The sign before a row.
-    pub fn mark(self, row: usize, selected: usize) -> Span {
-        bold(if self == Focus::Here && row == selected { "▸" } else { " " })
-    }
-}
-
-/// Draws the title of a panel.
-pub fn title(canvas: &mut Canvas<'_>, focus: Focus, pieces: &[Span]) {
-    match focus {
-        Focus::Here => canvas.title(0, pieces, BOLD, '━'),
-        Focus::Elsewhere => canvas.title(0, pieces, DIM, '─'),
-    }
-}
-
-/// The part of a list that is shown in so many rows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
-    pub start: usize,
-    pub end: usize,
-    /// Whether the last row is for the number of hidden items.
-    pub is_cut: bool,
-}
-
-impl Window {
-    /// The part with the selected item, from the start if possible.
-    pub fn from_start(count: usize, rows: usize, selected: usize) -> Window {
-        if count <= rows {
-            return Window { start: 0, end: count, is_cut: false };
+/// Draws pieces into the first row of an area. `…` shows that some do not fit.
+pub fn put(frame: &mut Frame<'_>, area: Rect, pieces: impl IntoIterator<Item = Span>) {
+    // Nothing of the style that was there before remains.
+    let pieces =
+        pieces.into_iter().map(|piece| text::Span::styled(piece.text, CellStyle::reset().patch(piece.style)));
+    let (line, area) = (text::Line::from_iter(pieces), area.intersection(frame.area()));
+    frame.render_widget(&line, area);
+    if line.width() > usize::from(area.width) && !area.is_empty() {
+        let mut last = (area.right() - 1, area.y);
+        // The last cell may be the second half of a wide character.
+        if area.width > 1 && frame.buffer_mut()[(last.0 - 1, last.1)].symbol().width() > 1 {
+            last.0 -= 1;
         }
-        let room = rows.saturating_sub(1);
-        let start = (selected + 1).saturating_sub(room).min(count - room);
-        Window { start, end: start + room, is_cut: rows > 0 }
+        frame.buffer_mut()[last].set_symbol("…");
     }
+}
 
-    /// The part with the selected item, from the end if possible. Hidden items are not counted.
-    pub fn from_end(count: usize, rows: usize, selected: usize) -> Window {
-        let start = count.saturating_sub(rows).min(selected);
-        Window { start, end: (start + rows).min(count), is_cut: false }
+/// Draws a title on a line, a heavy one if the panel has the focus. Returns the area below.
+pub fn title(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    has_focus: bool,
+    pieces: impl IntoIterator<Item = Span>,
+) -> Rect {
+    let (style, line) = if has_focus { (BOLD, "━") } else { (DIM, "─") };
+    put(frame, area, [styled(style, line.repeat(area.width.into()))]);
+    let place = Rect { x: area.x + 1, width: area.width.saturating_sub(1), ..area };
+    put(frame, place, [plain(" ")].into_iter().chain(pieces).chain([plain(" ")]));
+    Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area }
+}
+
+/// Draws some rows of a list, which follow a mark at the selected row.
+pub fn list(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    places: Range<usize>,
+    marked: Option<usize>,
+    row: impl Fn(usize) -> Vec<Span>,
+) {
+    for (place, area) in places.zip(area.rows()) {
+        let mark = if marked == Some(place) { "▸" } else { " " };
+        put(frame, area, [bold(mark)].into_iter().chain(row(place)));
     }
+}
+
+/// The rows of a list that fit, with the selected one. If the list is longer, the last row is for the number of the others.
+pub fn fitting(count: usize, area: Rect, selected: usize) -> Range<usize> {
+    let rows = usize::from(area.height);
+    let room = if count > rows { rows.saturating_sub(1) } else { count };
+    let start = (selected + 1).saturating_sub(room).min(count - room);
+    start..start + room
+}
+
+/// The row below so many others.
+pub fn row_below(area: Rect, rows: usize) -> Rect {
+    area.rows().nth(rows).unwrap_or_default()
 }
 
 /// A duration for a narrow column: `12s`, `4m5s`, `3h18m`, `2d4h`.
@@ -100,30 +115,35 @@ pub fn counted<'a>(members: impl IntoIterator<Item = &'a Member>) -> Vec<Span> {
 
 #[cfg(test)]
 mod tests {
+    use ratatui_core::backend::TestBackend;
+    use ratatui_core::terminal::Terminal;
+
     use super::*;
 
-    #[test]
-    fn a_list_that_does_not_fit_shows_the_selected_item_and_keeps_a_row_for_the_rest() {
-        let whole = Window { start: 0, end: 5, is_cut: false };
-        assert_eq!([Window::from_start(5, 5, 4), Window::from_start(5, 9, 0)], [whole, whole]);
-        let part = |start, end| Window { start, end, is_cut: true };
-        assert_eq!(
-            [0, 1, 2, 9].map(|selected| Window::from_start(10, 3, selected)),
-            [part(0, 2), part(0, 2), part(1, 3), part(8, 10)]
-        );
-        assert_eq!(Window::from_start(10, 1, 9), part(10, 10));
-        assert_eq!(Window::from_start(10, 0, 9), Window { start: 10, end: 10, is_cut: false });
+    fn drawn(columns: u16, texts: &[&str]) -> String {
+        let mut terminal = Terminal::new(TestBackend::new(columns, 1)).unwrap();
+        terminal.draw(|frame| put(frame, frame.area(), texts.iter().map(plain))).unwrap();
+        let cells = terminal.backend().to_string();
+        cells.split('"').nth(1).unwrap().trim_end().to_owned()
     }
 
     #[test]
-    fn a_list_is_shown_from_its_end_until_an_earlier_item_is_selected() {
-        let part = |start, end| Window { start, end, is_cut: false };
-        assert_eq!(
-            [9, 7, 3].map(|selected| Window::from_end(10, 3, selected)),
-            [part(7, 10), part(7, 10), part(3, 6)]
-        );
-        assert_eq!(Window::from_end(2, 3, 1), part(0, 2));
-        assert_eq!(Window::from_end(2, 0, 1), part(1, 1));
+    fn a_row_is_cut_at_its_width() {
+        let rows = [9, 8, 7, 6, 4, 1].map(|columns| drawn(columns, &["ab ", "日本", "cd"]));
+        assert_eq!(rows, ["ab 日本cd", "ab 日本…", "ab 日…", "ab 日…", "ab …", "…"]);
+    }
+
+    #[test]
+    fn a_row_has_no_control_characters() {
+        assert_eq!(drawn(20, &["a\u{1b}[2J\n"]), "a\\u{1b}[2J\\n");
+    }
+
+    #[test]
+    fn a_list_that_does_not_fit_shows_the_selected_item_and_keeps_a_row_for_the_rest() {
+        let area = |rows| Rect::new(0, 0, 9, rows);
+        assert_eq!([fitting(5, area(5), 4), fitting(5, area(9), 0)], [0..5, 0..5]);
+        assert_eq!([0, 1, 2, 9].map(|selected| fitting(10, area(3), selected)), [0..2, 0..2, 1..3, 8..10]);
+        assert_eq!([fitting(10, area(1), 9), fitting(10, area(0), 9)], [10..10, 10..10]);
     }
 
     #[test]

@@ -14,35 +14,33 @@ use teamkeep_model::words::dollars;
 /// Number of the last entries of an agent that are listed.
 const MAX_ENTRIES: usize = 30;
 
-/// The title and the text.
-pub fn page(recording: &Recording, moment: &Moment, subject: &Subject) -> (String, Page) {
-    let mut page = Page::default();
-    let title = match subject {
+/// Writes the page, and returns its title.
+pub fn write(page: &mut Page, recording: &Recording, moment: &Moment, subject: &Subject) -> String {
+    match subject {
         Subject::Incident(id) => {
             match recording.incident(id) {
-                Some(found) => incident(recording, moment, found, &mut page),
+                Some(found) => incident(recording, moment, found, page),
                 None => page.line("This incident is no longer in the report."),
             }
             "Incident".to_owned()
         }
         Subject::Agent(name) => {
-            agent(recording, moment, name, &mut page);
+            agent(recording, moment, name, page);
             format!("Agent {name}")
         }
         Subject::Task(id) => {
             match moment.board.tasks.iter().find(|task| task.id == *id) {
-                Some(found) => task(recording, moment, found, &mut page),
+                Some(found) => task(recording, moment, found, page),
                 None => page.line("This task does not exist at this time."),
             }
             format!("Task #{id}")
         }
         Subject::Message(place) => {
             let entry = recording.messages.get(*place).map(|place| &recording.entries()[*place]);
-            entry.into_iter().for_each(|entry| message(recording, entry, &mut page));
+            entry.into_iter().for_each(|entry| message(recording, entry, page));
             "Message".to_owned()
         }
-    };
-    (title, page)
+    }
 }
 
 fn incident(recording: &Recording, moment: &Moment, incident: &Incident, page: &mut Page) {

@@ -1,11 +1,11 @@
 //! The task board: pending, in progress, done.
 
-use anstyle::Style;
+use ratatui_core::layout::{Constraint, Layout, Rect};
+use ratatui_core::terminal::Frame;
 
 use super::Scene;
-use super::canvas::Canvas;
 use super::layout::Need;
-use super::panel::{Focus, PLAIN, Window, short, state, title};
+use super::panel::{PLAIN, fitting, list, put, row_below, short, state, title};
 use crate::status::{Item, Member};
 use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, name_style, styled};
 use crate::watch::lists::{COLUMNS, Panel};
@@ -19,46 +19,33 @@ pub fn need(scene: Scene<'_>) -> Need {
     Need { least: 2 + longest.min(2), all: 2 + longest }
 }
 
-pub fn draw(mut canvas: Canvas<'_>, scene: Scene<'_>) {
+pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let board = &scene.moment.board;
     let blocked = board.tasks.iter().filter(|task| !task.blocked_by.is_empty()).count();
     let mut heading = vec![bold("Tasks "), dim(format!("{} of {} done", board.done(), board.tasks.len()))];
     if blocked > 0 {
         heading.push(styled(YELLOW, format!(", {blocked} blocked")));
     }
-    title(&mut canvas, scene.focus(Panel::Tasks), &heading);
-    let area = canvas.area;
-    let width = area.width / 3;
-    for index in 0..3 {
-        let x = area.x + width * index;
-        let place = ratatui_core::layout::Rect {
-            x,
-            y: area.y + 1,
-            // The last column has the rest.
-            width: if index == 2 { area.right() - x } else { width.saturating_sub(1) },
-            height: area.height.saturating_sub(1),
-        };
-        column_of_board(canvas.part(place), scene, usize::from(index));
+    let area = title(frame, area, scene.has_focus(Panel::Tasks), heading);
+    let columns = Layout::horizontal([Constraint::Fill(1); 3]).spacing(1).split(area);
+    for (index, column) in columns.iter().enumerate() {
+        column_of_board(frame, *column, scene, index);
     }
 }
 
-fn column_of_board(mut canvas: Canvas<'_>, scene: Scene<'_>, index: usize) {
+fn column_of_board(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>, index: usize) {
     let tasks = &scene.lists.columns[index];
-    let style: Style = [PLAIN, GREEN, DIM][index];
-    canvas.row(0, &[styled(style.bold(), format!(" {} {}", COLUMNS[index], tasks.len()))]);
-    let selection = &scene.state.selection;
-    let (focus, selected) = match scene.lists.column(selection) == index {
-        true => (scene.focus(Panel::Tasks), scene.selected(Panel::Tasks)),
-        false => (Focus::Elsewhere, 0),
-    };
-    let window = Window::from_start(tasks.len(), canvas.rows().saturating_sub(1), selected);
-    for (row, place) in (window.start..window.end).enumerate() {
-        let pieces = [vec![focus.mark(place, selected)], task(scene, tasks[place])].concat();
-        canvas.row(row + 1, &pieces);
-    }
-    if window.is_cut {
-        let hidden = tasks[..window.start].len() + tasks[window.end..].len();
-        canvas.row(window.end - window.start + 1, &[dim(format!(" +{hidden} more"))]);
+    let style = [PLAIN, GREEN, DIM][index];
+    put(frame, area, [styled(style.bold(), format!(" {} {}", COLUMNS[index], tasks.len()))]);
+    let area = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
+    let is_selected = scene.lists.column(&scene.state.selection) == index;
+    let selected = if is_selected { scene.selected(Panel::Tasks) } else { 0 };
+    let marked = (is_selected && scene.has_focus(Panel::Tasks)).then_some(selected);
+    let shown = fitting(tasks.len(), area, selected);
+    list(frame, area, shown.clone(), marked, |place| task(scene, tasks[place]));
+    if shown.len() < tasks.len() {
+        let hidden = tasks.len() - shown.len();
+        put(frame, row_below(area, shown.len()), [dim(format!(" +{hidden} more"))]);
     }
 }
 

@@ -236,7 +236,7 @@ fn the_board_of_the_demo_begins_with_its_worst_incident() {
     let mut command = demo.command(&["watch"]);
     command.env("TERM", "xterm");
     let mut terminal = Terminal::of(command);
-    terminal.until("bob was shut down");
+    terminal.until_shown("bob was shut down");
     std::io::Write::write_all(&mut terminal.master, b"q").unwrap();
     terminal.until_end();
 }

@@ -17,7 +17,7 @@ use crate::watch::{Watcher, recording};
 const COLUMNS: u16 = 100;
 
 /// The number of rows of `watch`.
-const ROWS: usize = 22;
+const ROWS: u16 = 22;
 
 /// A policy file with four mistakes.
 const MISTAKES: &str = r#"[policy.premature-shutdown]
@@ -188,7 +188,7 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
             screens.push(("block", "A blocked shutdown as the lead reads it", block));
             let status = sized(&screen(&sandbox, "teamkeep status"));
             screens.push(("status", "teamkeep status", status));
-            let board = Watcher::new(recording(&sandbox, at), at).drawn(COLUMNS.into(), ROWS).join("\n");
+            let board = Watcher::new(recording(&sandbox, at), at).drawn(COLUMNS, ROWS).join("\n");
             screens.push(("watch", "teamkeep watch", prompt("teamkeep watch") + &board + "\n"));
         }
     }

@@ -12,6 +12,8 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 use super::sandbox::{CommandResult, Sandbox};
 
+/// The width of a terminal.
+const COLUMNS: u16 = 80;
 /// Longer than any machine needs.
 const LONG: Duration = Duration::from_secs(10);
 
@@ -42,6 +44,8 @@ pub struct Terminal {
     pub master: File,
     pub child: Child,
     pub told: String,
+    /// What it shows. A command that draws a screen writes only what changes.
+    shown: vt100::Parser,
 }
 
 impl Terminal {
@@ -53,9 +57,9 @@ impl Terminal {
 
     /// Starts a command in a terminal. Its errors go to a pipe.
     pub fn of(mut command: Command) -> Terminal {
-        let (master, open) = open_terminal(80);
+        let (master, open) = open_terminal(COLUMNS);
         let child = command.stdin(open()).stdout(open()).stderr(Stdio::piped()).spawn().unwrap();
-        Terminal { master, child, told: String::new() }
+        Terminal { master, child, told: String::new(), shown: vt100::Parser::new(24, COLUMNS, 0) }
     }
 
     /// Starts a command in a terminal of this width that shows its errors, too.
@@ -63,7 +67,7 @@ impl Terminal {
         let (master, open) = open_terminal(columns);
         command.env("TERM", "xterm");
         let child = command.stdin(open()).stdout(open()).stderr(open()).spawn().unwrap();
-        Terminal { master, child, told: String::new() }
+        Terminal { master, child, told: String::new(), shown: vt100::Parser::new(24, columns, 0) }
     }
 
     /// Reads until this was written.
@@ -71,18 +75,32 @@ impl Terminal {
         self.until_after(0, part);
     }
 
+    /// Reads until this is on the screen.
+    pub fn until_shown(&mut self, part: &str) {
+        self.read_until(part, |terminal| terminal.screen().contains(part));
+    }
+
+    pub fn screen(&self) -> String {
+        self.shown.screen().contents()
+    }
+
     /// Reads until this was written after so many bytes.
     pub fn until_after(&mut self, place: usize, part: &str) {
+        self.read_until(part, |terminal| terminal.told[place..].contains(part));
+    }
+
+    fn read_until(&mut self, part: &str, is_there: impl Fn(&Terminal) -> bool) {
         let (start, mut bytes) = (Instant::now(), [0; 4096]);
-        while !self.told[place..].contains(part) {
+        while !is_there(self) {
             let rest = LONG.checked_sub(start.elapsed()).unwrap_or_default();
             let mut output = [PollFd::new(&self.master, PollFlags::IN)];
             let polled = poll(&mut output, Timespec::try_from(rest).ok().as_ref()).unwrap();
-            assert!(polled > 0, "no {part:?} in {:?}", self.told);
+            assert!(polled > 0, "no {part:?} in {:?}\n{}", self.told, self.screen());
             // A terminal that nobody has open any more gives an error.
             let count = self.master.read(&mut bytes).unwrap_or(0);
-            assert!(count > 0 || self.told[place..].contains(part), "no {part:?} in {:?}", self.told);
+            self.shown.process(&bytes[..count]);
             self.told.push_str(&String::from_utf8_lossy(&bytes[..count]));
+            assert!(count > 0 || is_there(self), "no {part:?} in {:?}", self.told);
         }
     }
 

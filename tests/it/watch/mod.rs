@@ -5,14 +5,20 @@ pub mod screens;
 pub mod terminal;
 
 use anstream::adapter::strip_str;
+use anstyle::{AnsiColor, Color, Style};
 use chrono::TimeDelta;
+use ratatui_core::backend::TestBackend;
+use ratatui_core::buffer::Cell;
+use ratatui_core::terminal::Terminal;
+use ratatui_crossterm::crossterm::event::{KeyCode, KeyEvent};
 use serde_json::{Value, json};
 use teamkeep::status::{Observed, Surroundings};
-use teamkeep::watch::{Key, Lists, Moment, Outcome, Recording, WatchState, screen};
+use teamkeep::watch::{Lists, Moment, Outcome, Recording, WatchState, draw};
 use teamkeep_config::Config;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::time::{self};
 use teamkeep_system::paths::Paths;
+use unicode_width::UnicodeWidthStr;
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{START, Sandbox};
@@ -109,29 +115,51 @@ impl Watcher {
         self.recording.moment(self.state.player.playback, self.now)
     }
 
-    pub fn press(&mut self, keys: &[Key]) -> Outcome {
+    pub fn press<K: Copy + Into<KeyEvent>>(&mut self, keys: &[K]) -> Outcome {
         let mut outcome = Outcome::Continue;
         for key in keys {
             let moment = self.moment();
             let lists = Lists::of(&self.recording, &moment, &self.state.filter);
-            outcome = self.state.press(*key, &self.recording, &lists, moment.at);
+            outcome = self.state.press((*key).into(), &self.recording, &lists, moment.at);
         }
         outcome
     }
 
     pub fn types(&mut self, text: &str) -> Outcome {
-        self.press(&text.chars().map(Key::Char).collect::<Vec<_>>())
+        self.press(&text.chars().map(KeyCode::Char).collect::<Vec<_>>())
     }
 
     /// The lines as drawn, with their styles.
-    pub fn drawn(&mut self, columns: usize, rows: usize) -> Vec<String> {
+    pub fn drawn(&mut self, columns: u16, rows: u16) -> Vec<String> {
         let moment = self.moment();
-        screen(&self.recording, &moment, &mut self.state, (columns, rows))
+        let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
+        terminal.draw(|frame| draw(frame, &self.recording, &moment, &mut self.state)).unwrap();
+        let buffer = terminal.backend().buffer();
+        buffer.content.chunks(columns.into()).map(line).collect()
     }
 
-    pub fn screen(&mut self, columns: usize, rows: usize) -> String {
+    pub fn screen(&mut self, columns: u16, rows: u16) -> String {
         let lines = self.drawn(columns, rows);
         let lines: Vec<String> = lines.iter().map(|line| strip_str(line).to_string()).collect();
         lines.join("\n")
     }
+}
+
+/// A row of cells as a terminal would be told to show it, without spaces at its end.
+fn line(cells: &[Cell]) -> String {
+    let is_blank = |cell: &Cell| cell.symbol() == " " && cell.modifier.is_empty();
+    let end = cells.iter().rposition(|cell| !is_blank(cell)).map_or(0, |last| last + 1);
+    let (mut text, mut style, mut place) = (String::new(), Style::new(), 0);
+    while let Some(cell) = cells[..end].get(place) {
+        let color = |color| AnsiColor::try_from(color).ok().map(Color::Ansi);
+        let own = Style::new().fg_color(color(cell.fg)).effects(cell.modifier.into());
+        if own != style {
+            text += &format!("{style:#}{own}");
+            style = own;
+        }
+        text.push_str(cell.symbol());
+        // The cells below a wide character are hidden.
+        place += cell.symbol().width().max(1);
+    }
+    text + &format!("{style:#}")
 }

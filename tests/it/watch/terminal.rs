@@ -1,5 +1,6 @@
 //! `watch` on a terminal: it draws what changes, and leaves the terminal as it was.
 
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -22,14 +23,14 @@ fn changes_are_drawn_and_the_terminal_is_restored_on_every_exit() {
     let lead = stalled(&sandbox);
     for (end, code) in [("q", Some(0)), ("INT", Some(0)), ("TERM", Some(143)), ("HUP", Some(129))] {
         let mut terminal = watch(&sandbox, &["watch"], &[]);
-        terminal.until("q quit");
+        terminal.until_shown("q quit");
         assert!(terminal.told.contains(OPEN) && terminal.takes_keys(), "{:?}", terminal.told);
         assert!(!terminal.told.contains(CLOSE));
         let subject = format!("news {end}");
         let task = json!({"id": "9", "subject": subject, "status": "pending"});
         sandbox.write("tasks/session-aaaaaaaa/9.json", task);
         lead.hook("Notification", json!({}));
-        terminal.until(&subject);
+        terminal.until_shown(&subject);
         let size = Winsize { ws_row: 7, ws_col: 30, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&terminal.master, size).unwrap();
         let pid = Pid::from_child(&terminal.child);
@@ -53,21 +54,30 @@ fn changes_are_drawn_and_the_terminal_is_restored_on_every_exit() {
 fn a_stopped_watch_gives_the_terminal_back_and_takes_it_again() {
     let sandbox = Sandbox::new();
     stalled(&sandbox);
-    let mut terminal = watch(&sandbox, &["watch"], &[]);
-    terminal.until("q quit");
-    let pid = Pid::from_child(&terminal.child);
-    kill_process(pid, Signal::TSTP).unwrap();
-    terminal.until(CLOSE);
-    assert!(!terminal.takes_keys());
-    // The terminal is restored just before the process stops.
-    waitpid(Some(pid), WaitOptions::UNTRACED).unwrap();
-    let stopped = terminal.told.len();
-    kill_process(pid, Signal::CONT).unwrap();
-    terminal.until_after(stopped, "q quit");
-    assert!(terminal.takes_keys());
-    rustix::io::write(&terminal.master, b"q").unwrap();
-    terminal.until_after(stopped, CLOSE);
-    assert_eq!(terminal.end().code, Some(0));
+    for by_key in [false, true] {
+        let mut command = sandbox.command(&["watch"]);
+        // Ctrl-Z stops the whole group.
+        command.env("TERM", "xterm").process_group(0);
+        let mut terminal = Terminal::of(command);
+        terminal.until_shown("q quit");
+        let pid = Pid::from_child(&terminal.child);
+        match by_key {
+            true => drop(rustix::io::write(&terminal.master, b"\x1a").unwrap()),
+            false => kill_process(pid, Signal::TSTP).unwrap(),
+        }
+        terminal.until(CLOSE);
+        assert!(!terminal.takes_keys());
+        // The terminal is restored just before the process stops.
+        waitpid(Some(pid), WaitOptions::UNTRACED).unwrap();
+        let stopped = terminal.told.len();
+        kill_process(pid, Signal::CONT).unwrap();
+        terminal.until_after(stopped, OPEN);
+        terminal.until_shown("q quit");
+        assert!(terminal.takes_keys());
+        rustix::io::write(&terminal.master, b"q").unwrap();
+        terminal.until_after(stopped, CLOSE);
+        assert_eq!(terminal.end().code, Some(0));
+    }
 }
 
 #[test]
@@ -75,7 +85,7 @@ fn a_terminal_that_closes_ends_the_command() {
     let sandbox = Sandbox::new();
     stalled(&sandbox);
     let mut terminal = watch(&sandbox, &["watch"], &[]);
-    terminal.until("q quit");
+    terminal.until_shown("q quit");
     let Terminal { master, mut child, .. } = terminal;
     drop(master);
     assert_eq!(child.wait().unwrap().code(), Some(129));
@@ -86,16 +96,16 @@ fn a_new_team_is_shown_when_the_one_before_has_ended() {
     let sandbox = Sandbox::new();
     let lead = stalled(&sandbox);
     let mut terminal = watch(&sandbox, &["watch"], &[]);
-    terminal.until("running");
+    terminal.until_shown("running");
     lead.erase();
     lead.end("other");
     sandbox.finish();
-    terminal.until("ended");
+    terminal.until_shown("ended");
     let next = Lead::of(&sandbox, "bbbbbbbb-0000-4000-8000-000000000002");
     next.roster(super::CREATED + 60_000, &["dora"]);
     next.start("startup");
     next.hook("SubagentStart", super::by("dora"));
-    terminal.until("dora");
+    terminal.until_shown("dora");
     rustix::io::write(&terminal.master, b"q").unwrap();
     terminal.until(CLOSE);
     assert_eq!(terminal.end().code, Some(0));
@@ -117,16 +127,16 @@ fn a_crash_while_the_board_is_open_is_an_alert() {
         sandbox.set_clock(sandbox.millis() + 94);
         lead.says("user", json!("go on"));
         let mut terminal = watch(&sandbox, &["watch"], &[]);
-        terminal.until("no incidents");
+        terminal.until_shown("no incidents");
         client.kill().unwrap();
         client.wait().unwrap();
-        terminal.until("crashed");
-        terminal.until(if tasks == 0 { "1 low" } else { "1 high" });
+        terminal.until_shown("crashed");
+        terminal.until_shown(if tasks == 0 { "1 low" } else { "1 high" });
         rustix::io::write(&terminal.master, b"q").unwrap();
         terminal.until(CLOSE);
         assert_eq!(terminal.end().code, Some(0));
         let mut later = watch(&sandbox, &["watch"], &[]);
-        later.until("Claude Code exited without ending its session");
+        later.until_shown("Claude Code exited without ending its session");
         rustix::io::write(&later.master, b"q").unwrap();
         later.until(CLOSE);
         assert!(!later.told.contains("no incidents"), "{}", later.told);
@@ -139,7 +149,7 @@ fn a_run_that_is_played_moves_to_its_end() {
     let sandbox = Sandbox::new();
     stalled(&sandbox);
     let mut terminal = watch(&sandbox, &["watch", "--speed", "max"], &[]);
-    terminal.until("Is the app done?");
+    terminal.until_shown("Is the app done?");
     rustix::io::write(&terminal.master, b"q").unwrap();
     terminal.until(CLOSE);
     terminal.end();
@@ -195,13 +205,19 @@ fn without_color_the_board_is_plain_text() {
     let sandbox = Sandbox::new();
     stalled(&sandbox);
     let mut terminal = watch(&sandbox, &["watch"], &[("NO_COLOR", "1")]);
-    terminal.until("q quit");
+    terminal.until_shown("q quit");
     assert!(
-        !terminal.told.contains("\u{1b}[31m") && !terminal.told.contains("\u{1b}[1m"),
+        !terminal.told.contains("\u{1b}[38;")
+            && !terminal.told.contains("\u{1b}[31m")
+            && !terminal.told.contains("\u{1b}[1m"),
         "{:?}",
         terminal.told
     );
-    assert!(terminal.told.contains("! mobile"), "signs are readable without colors: {:?}", terminal.told);
+    assert!(
+        terminal.screen().contains("! mobile"),
+        "signs are readable without colors: {}",
+        terminal.screen()
+    );
     rustix::io::write(&terminal.master, b"q").unwrap();
     terminal.until(CLOSE);
     terminal.end();
