@@ -203,7 +203,7 @@ impl Restore<'_> {
             Some(list) => List::find(list, &client, archive, &run.run)?,
             None => List::of_new_session(&run.run.run),
         };
-        let own = run.history.ids.main().is_some_and(|main| list.name == mailbox(main));
+        let own = run.snapshots.ids.main().is_some_and(|main| list.name == mailbox(main));
         let restore = TaskRestore {
             archive,
             run: &run.run,

@@ -30,7 +30,7 @@ pub struct ClientLock<'a> {
 
 impl<'a> ClientLock<'a> {
     pub fn list(dir: &'a Directory) -> Result<ClientLock<'a>> {
-        dir.touch(FILE)?;
+        dir.create_empty(FILE)?;
         if !dir.metadata(FILE)?.as_ref().is_some_and(|found| found.is_file()) {
             let what = format!("cannot lock the list {}", dir.path.display());
             return Err(Error::caused(what, format!("its {FILE} is not a regular file")));
@@ -74,7 +74,7 @@ impl<'a> ClientLock<'a> {
             return Err(lost(self.dir, &self.name));
         }
         if self.renewed.elapsed() > RENEWAL {
-            self.dir.touch_mtime(&self.name)?;
+            self.dir.renew(&self.name)?;
             self.renewed = Instant::now();
         }
         Ok(())
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn lock_excludes_others_until_it_is_released() {
         let temp = tempfile::tempdir().unwrap();
-        let dir = Directory::open(temp.path()).unwrap();
+        let dir = Directory::at(temp.path()).unwrap();
         let mut lock = ClientLock::list(&dir).unwrap();
         lock.renew().unwrap();
         assert_eq!(dir.create_dir(LOCK).unwrap_err().kind(), ErrorKind::AlreadyExists);
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn stale_lock_is_taken_over_and_a_lost_lock_is_not_removed() {
         let temp = tempfile::tempdir().unwrap();
-        let dir = Directory::open(temp.path()).unwrap();
+        let dir = Directory::at(temp.path()).unwrap();
         dir.create_dir(LOCK).unwrap();
         let old = std::time::UNIX_EPOCH + Duration::from_secs(1);
         std::fs::File::open(temp.path().join(LOCK)).unwrap().set_modified(old).unwrap();

@@ -17,7 +17,7 @@ pub struct Directory {
 
 impl Directory {
     /// Checks a directory that the user named or Claude Code has; links before the last part are followed.
-    pub fn open(path: &Path) -> io::Result<Directory> {
+    pub fn at(path: &Path) -> io::Result<Directory> {
         let why = match path.symlink_metadata() {
             Ok(found) if found.is_dir() => return Ok(Directory { path: path.to_path_buf() }),
             Ok(found) if found.is_symlink() => "it is a symlink, which is not followed",
@@ -27,18 +27,18 @@ impl Directory {
         Err(io::Error::new(ErrorKind::InvalidInput, format!("cannot open {}: {why}", path.display())))
     }
 
-    /// Opens a subdirectory; `None` if it does not exist.
-    pub fn open_dir(&self, name: &str) -> io::Result<Option<Directory>> {
-        fs::if_exists(Directory::open(&self.path.join(name)))
+    /// A subdirectory, checked; `None` if it does not exist.
+    pub fn subdirectory(&self, name: &str) -> io::Result<Option<Directory>> {
+        fs::if_exists(Directory::at(&self.path.join(name)))
     }
 
-    /// Opens a subdirectory, and creates it as private if it is missing. Returns whether it was created.
-    pub fn open_or_create_dir(&self, name: &str) -> io::Result<(Directory, bool)> {
+    /// A subdirectory, created as private if it is missing. Returns whether it was created.
+    pub fn subdirectory_or_new(&self, name: &str) -> io::Result<(Directory, bool)> {
         let is_created = match self.create_dir(name) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => false,
             created => created.map(|()| true)?,
         };
-        Ok((Directory::open(&self.path.join(name))?, is_created))
+        Ok((Directory::at(&self.path.join(name))?, is_created))
     }
 
     pub fn names(&self) -> io::Result<Vec<String>> {
@@ -106,7 +106,7 @@ impl Directory {
     }
 
     /// Creates an empty file unless the name is taken.
-    pub fn touch(&self, name: &str) -> io::Result<()> {
+    pub fn create_empty(&self, name: &str) -> io::Result<()> {
         match fs::create_private(&self.path.join(name)) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             created => created.map(drop),
@@ -114,7 +114,7 @@ impl Directory {
     }
 
     /// Sets the time of a subdirectory to now.
-    pub fn touch_mtime(&self, name: &str) -> io::Result<()> {
+    pub fn renew(&self, name: &str) -> io::Result<()> {
         let path = self.path.join(name);
         let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
         let times = Timestamps { last_access: now, last_modification: now };
@@ -136,7 +136,7 @@ mod tests {
     #[test]
     fn file_is_never_overwritten_and_symlink_never_followed() {
         let dir = tempfile::tempdir().unwrap();
-        let folder = Directory::open(dir.path()).unwrap();
+        let folder = Directory::at(dir.path()).unwrap();
         symlink("nowhere", dir.path().join("link")).unwrap();
         folder.create("1.json", b"one").unwrap();
         for name in ["1.json", "link"] {
@@ -146,8 +146,8 @@ mod tests {
         assert_eq!(folder.names().unwrap(), ["1.json", "link"], "nothing temporary stays");
         let mode = dir.path().join("1.json").metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        assert!(folder.read("link", 9).is_err() && folder.open_dir("link").is_err());
-        assert!(folder.open_dir("1.json").is_err() && folder.open_dir("2.json").unwrap().is_none());
+        assert!(folder.read("link", 9).is_err() && folder.subdirectory("link").is_err());
+        assert!(folder.subdirectory("1.json").is_err() && folder.subdirectory("2.json").unwrap().is_none());
         assert_eq!(folder.read("1.json", 2).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
     }
 }

@@ -136,7 +136,7 @@ impl FilePlan {
             fs::private_dir(directory)?;
             created.push((directory.to_path_buf(), true));
         }
-        let root = Directory::open(directory)?;
+        let root = Directory::at(directory)?;
         if existing == ExistingFiles::Reject && !root.names()?.is_empty() {
             return Err(failed("it is not empty")
                 .hint("choose another directory; --force adds to this one and overwrites nothing"));
@@ -164,7 +164,7 @@ fn write_file(root: &Directory, path: &str, bytes: &[u8], created: &mut Created)
     let (dirs, name) = path.rsplit_once('/').unwrap_or(("", path));
     let mut dir: Option<Directory> = None;
     for part in dirs.split('/').filter(|part| !part.is_empty()) {
-        let (child, is_created) = dir.as_ref().unwrap_or(root).open_or_create_dir(part)?;
+        let (child, is_created) = dir.as_ref().unwrap_or(root).subdirectory_or_new(part)?;
         created.extend(is_created.then(|| (child.path.clone(), true)));
         dir = Some(child);
     }
@@ -203,12 +203,12 @@ fn merged_history(data: &RunData, path: &str, bytes: &[u8]) -> Option<String> {
     let whole = match TeamPath::of(path) {
         TeamPath::Inbox(name) => {
             let owner = name.strip_suffix(".json")?;
-            let copies = data.history.copies.iter().filter(|copy| copy.inbox == owner);
+            let copies = data.snapshots.copies.iter().filter(|copy| copy.inbox == owner);
             Value::Array(copies.map(|copy| copy.entry.raw.clone()).collect())
         }
         TeamPath::Config => {
             let mut config = last.clone().filter(Value::is_object)?;
-            let members = data.history.members();
+            let members = data.snapshots.members();
             let order = data.members.iter().filter_map(|name| members.get(name.as_str()));
             config["members"] = order.map(|member| member.raw.clone()).collect();
             config

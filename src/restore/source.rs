@@ -49,7 +49,7 @@ impl RestoreSource {
     pub fn of(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> RestoreSource {
         let mut source =
             RestoreSource { unreadable: unreadable(archive, data, at), ..RestoreSource::default() };
-        for (then, key, task) in &data.history.tasks {
+        for (then, key, task) in &data.snapshots.tasks {
             match task {
                 _ if at.is_some_and(|at| *then > at) => {}
                 Some(task) => {
@@ -106,7 +106,7 @@ fn unreadable(archive: &Archive, data: &RunData, at: Option<Timestamp>) -> BTree
 fn with_creation_call(data: &RunData, task: &Task) -> Value {
     let creates = |event: &&LoadedEvent| {
         let id = event.tool_response().pointer("/task/id").and_then(Value::as_str);
-        let key = id.map(|id| data.history.ids.of_event(event.task_list(), id));
+        let key = id.map(|id| data.snapshots.ids.of_event(event.task_list(), id));
         event.tool() == Some(Tool::TaskCreate) && key.as_deref() == Some(&task.id)
     };
     let input = data.events.iter().rfind(creates).map(|event| event.tool_input());

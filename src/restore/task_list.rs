@@ -142,8 +142,8 @@ pub(super) fn open(client: &Path, list: &str) -> Result<Option<Directory>> {
             canonical.map_err(|error| Error::caused(format!("cannot open {}", client.display()), error))?
         }
     };
-    let tasks = Directory::open(&client).and_then(|client| client.open_dir("tasks"));
-    let opened = tasks.and_then(|tasks| tasks.map_or(Ok(None), |tasks| tasks.open_dir(list)));
+    let tasks = Directory::at(&client).and_then(|client| client.subdirectory("tasks"));
+    let opened = tasks.and_then(|tasks| tasks.map_or(Ok(None), |tasks| tasks.subdirectory(list)));
     opened.map_err(|error| Error::from(error).hint("nothing was changed; fix it, or choose another list"))
 }
 
@@ -234,7 +234,7 @@ mod tests {
             std::fs::write(dir.path().join(name), text).unwrap();
         }
         std::os::unix::fs::symlink("nowhere", dir.path().join("4.json")).unwrap();
-        let list_now = TaskList::read(Some(&Directory::open(dir.path()).unwrap())).unwrap();
+        let list_now = TaskList::read(Some(&Directory::at(dir.path()).unwrap())).unwrap();
         assert_eq!((list_now.mark(), list_now.highest_id()), (5, 12));
         assert!(list_now.tasks.contains_key("4") && !list_now.tasks.contains_key("7"));
         assert!(list_now.tasks["3"].is_some() && list_now.tasks["4"].is_none());

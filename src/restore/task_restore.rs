@@ -43,9 +43,9 @@ impl TaskRestore<'_> {
         }
         self.check_not_in_use(&plan)?;
         let failed = |error| Error::caused(format!("cannot open {}", self.client.display()), error);
-        let root = Directory::open(&self.client.canonicalize().map_err(failed)?)?;
-        let (tasks, _) = root.open_or_create_dir("tasks")?;
-        let (dir, created_list) = tasks.open_or_create_dir(&self.list.name)?;
+        let root = Directory::at(&self.client.canonicalize().map_err(failed)?)?;
+        let (tasks, _) = root.subdirectory_or_new("tasks")?;
+        let (dir, created_list) = tasks.subdirectory_or_new(&self.list.name)?;
         let written = self.write_into(&dir, UndoRecord { created_list, ..self.record(&dir, now) });
         if created_list && !written.as_ref().is_ok_and(|plan| plan.done) {
             remove_empty_list(&tasks, &self.list.name);

@@ -127,7 +127,7 @@ impl UndoLog {
         if dir.is_some()
             && record.created_list
             && holder(client, &record.list).is_none()
-            && let Some(tasks) = Directory::open(&client.canonicalize()?)?.open_dir("tasks")?
+            && let Some(tasks) = Directory::at(&client.canonicalize()?)?.subdirectory("tasks")?
         {
             remove_empty_list(&tasks, &record.list);
         }
@@ -200,7 +200,7 @@ impl Undone {
 
 /// Removes a list's directory if it contains nothing but Claude Code's lock file.
 pub(super) fn remove_empty_list(tasks: &Directory, list: &str) {
-    if let Ok(Some(dir)) = tasks.open_dir(list)
+    if let Ok(Some(dir)) = tasks.subdirectory(list)
         && dir.names().is_ok_and(|names| names.iter().all(|name| name == FILE))
     {
         let _ = dir.remove(FILE);

@@ -220,7 +220,7 @@ pub(super) fn items(data: &RunData, tasks: &[(&str, &TaskState)], at: Timestamp)
 
 /// The tasks that each task depended on at that moment. Claude Code keeps the ids of completed ones.
 fn blockers(data: &RunData, at: Timestamp) -> HashMap<&str, Vec<String>> {
-    let until = data.history.tasks.iter().filter(|(seen_at, _, _)| *seen_at <= at);
+    let until = data.snapshots.tasks.iter().filter(|(seen_at, _, _)| *seen_at <= at);
     let states = until.filter_map(|(_, id, task)| Some((id.as_str(), task.as_ref()?)));
     let last: HashMap<&str, _> = states.collect();
     last.into_iter().map(|(id, task)| (id, task.blocked_by())).collect()

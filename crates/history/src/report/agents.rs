@@ -126,7 +126,7 @@ fn role(case: &ReportInput<'_>, name: &str, index: usize, message: Option<&&Deli
         return if index == 0 { Role::PrimaryWork } else { Role::Unknown };
     };
     let text = message.message.text.trim();
-    let rosters = case.data.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
+    let rosters = case.data.snapshots.rosters.iter().flat_map(|(_, roster)| &roster.members);
     let mut prompts =
         rosters.filter(|member| member.name == name).filter_map(|member| member.prompt.as_deref());
     match Notice::read(text).map(|notice| notice.kind) {

@@ -124,8 +124,8 @@ fn topology(case: &ReportInput<'_>) -> Topology {
 }
 
 fn person(case: &ReportInput<'_>, name: &str) -> Person {
-    let history = &case.data.history;
-    let members = history.members();
+    let snapshots = &case.data.snapshots;
+    let members = snapshots.members();
     let text = |key: &str| members.get(name)?.raw.get(key)?.as_str().map(str::to_owned);
     let stays = case.team.stays(name);
     Person {

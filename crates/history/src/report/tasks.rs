@@ -60,10 +60,10 @@ pub(super) fn histories(case: &ReportInput<'_>) -> Vec<TaskHistory> {
         });
     }
     let mut files: HashMap<&str, Vec<&Task>> = HashMap::new();
-    for (_, id, task) in &case.data.history.tasks {
+    for (_, id, task) in &case.data.snapshots.tasks {
         files.entry(id).or_default().extend(task);
     }
-    let history = |(id, task): (&String, &TaskState)| {
+    let snapshots = |(id, task): (&String, &TaskState)| {
         let files = files.get(id.as_str()).map(Vec::as_slice).unwrap_or_default();
         let blockers = files.iter().flat_map(|file| file.ids("blockedBy"));
         let blocked_by: BTreeSet<(u64, String)> =
@@ -82,7 +82,7 @@ pub(super) fn histories(case: &ReportInput<'_>) -> Vec<TaskHistory> {
             changes: changes.remove(id.as_str()).unwrap_or_default(),
         }
     };
-    let mut histories: Vec<TaskHistory> = team.tasks.iter().map(history).collect();
+    let mut histories: Vec<TaskHistory> = team.tasks.iter().map(snapshots).collect();
     histories.sort_by_key(|task| task.id.parse().unwrap_or(u64::MAX));
     histories
 }

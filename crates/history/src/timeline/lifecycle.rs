@@ -55,9 +55,9 @@ pub(super) fn session_name(data: &RunData, event: &LoadedEvent) -> String {
 
 pub(super) fn team(data: &RunData) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let history = &data.history;
+    let snapshots = &data.snapshots;
     let mut created = false;
-    for (at, there) in &history.presence {
+    for (at, there) in &snapshots.presence {
         if *there && !created {
             created = true;
             let by = if data.run.lead_session.is_some() { LEAD } else { "unknown" };
@@ -139,7 +139,7 @@ fn members(data: &RunData) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut stops = stops(data);
     let mut here: Vec<(&str, Timestamp)> = Vec::new();
-    for (at, roster) in &data.history.rosters {
+    for (at, roster) in &data.snapshots.rosters {
         let is_new = |name: &str| !here.iter().any(|(known, _)| *known == name);
         for member in roster.members.iter().filter(|member| is_new(&member.name)) {
             let joined = JoinEntry {

@@ -3,9 +3,9 @@
 
 use super::LoadedEvent;
 use super::entry::{Entry, Source};
-use super::history::owner_of;
 use super::message_matcher::{MessageCandidate, MessageCopy, MessageMatcher, UNKNOWN_AGENT};
 use super::run_data::{ClockMap, RunData, prompts, spawns};
+use super::snapshots::owner_of;
 use super::transcripts::{ToolUse, agents};
 use serde_json::Value;
 use std::cell::RefCell;
@@ -24,9 +24,9 @@ pub(super) fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
     let mut drafts = MessageMatcher::default();
     let names = names(data);
     sent(data, when, &names).into_iter().for_each(|draft| drafts.push(draft));
-    let history = &data.history;
+    let snapshots = &data.snapshots;
     let name = |id| named(&names, id);
-    let in_inboxes = history.copies.iter().map(|copy| {
+    let in_inboxes = snapshots.copies.iter().map(|copy| {
         let entry = &copy.entry;
         let sent_at = entry.timestamp.as_deref().and_then(time::parse).map(|time| when.to_local(time));
         MessageCopy {
@@ -49,7 +49,7 @@ pub(super) fn messages(data: &RunData, when: &ClockMap) -> Vec<Entry> {
         source: Source::Transcript,
     });
     // A spawned agent receives its prompt as a message. The timeline has it as its joining.
-    let prompts: HashSet<(String, &str)> = prompts(history, &data.events).collect();
+    let prompts: HashSet<(String, &str)> = prompts(snapshots, &data.events).collect();
     let prompted: HashSet<&str> = prompts.iter().map(|(_, prompt)| *prompt).collect();
     for copy in in_inboxes.chain(in_transcripts) {
         let copy = &copy;

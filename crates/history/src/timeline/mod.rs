@@ -5,7 +5,6 @@ mod changes;
 mod entry;
 mod events;
 mod filter;
-mod history;
 mod lifecycle;
 mod loaded_event;
 mod message_matcher;
@@ -13,6 +12,7 @@ mod messages;
 mod new_entries;
 mod run_catalog;
 mod run_data;
+mod snapshots;
 mod state;
 mod summary;
 mod tasks;
@@ -27,12 +27,12 @@ pub use entry::{
 };
 pub use events::{DetailLevel, by_run};
 pub use filter::Filter;
-pub use history::{History, InboxCopy, TaskIds};
 pub use loaded_event::LoadedEvent;
 pub use messages::UnreadCounts;
 pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog, homes};
 pub use run_data::{ClockMap, RunData, is_client_gone, open_index};
+pub use snapshots::{InboxCopy, RunSnapshots, TaskIds};
 pub use state::{Departures, Diff, State, Things, diff, state};
 pub use summary::{Summary, project};
 pub use tasks::held_until_shutdown;
@@ -96,5 +96,5 @@ pub fn not_completed(data: &RunData, timeline: &Timeline) -> HashSet<String> {
 
 fn completed_task(data: &RunData, event: &LoadedEvent) -> Option<String> {
     let id = event.text("task_id").filter(|_| event.kind == Event::TaskCompleted)?;
-    Some(data.history.ids.of_event(event.task_list(), id))
+    Some(data.snapshots.ids.of_event(event.task_list(), id))
 }

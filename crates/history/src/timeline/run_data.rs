@@ -8,7 +8,7 @@ use super::agents::{SharedNames, name_agents};
 use super::events::{ClockJump, correct_clock};
 use super::transcripts::TranscriptOwners;
 use super::transcripts::{Transcripts, load_transcripts};
-use super::{Entry, History, LoadedEvent, TaskIds};
+use super::{Entry, LoadedEvent, RunSnapshots, TaskIds};
 use teamkeep_model::payload::{EventKind, Spawn};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_model::{ProcessId, Tool};
@@ -20,7 +20,7 @@ pub struct RunData {
     pub run: RunRecord,
     pub events: Vec<LoadedEvent>,
     pub journal: Journal,
-    pub history: History,
+    pub snapshots: RunSnapshots,
     pub transcripts: Transcripts,
     pub members: Vec<String>,
     pub shared_names: SharedNames,
@@ -49,19 +49,19 @@ impl RunData {
         let subject = run.subject();
         let list = subject.as_ref().map(|scope| scope.name().as_str());
         let ids = TaskIds::new(list, &events);
-        let mut history = History::read(archive, &journal, list, ids, run.created_at);
+        let mut snapshots = RunSnapshots::read(archive, &journal, list, ids, run.created_at);
         let mut members: Vec<String> = Vec::new();
-        let rosters = history.rosters.iter().flat_map(|(_, roster)| &roster.members);
+        let rosters = snapshots.rosters.iter().flat_map(|(_, roster)| &roster.members);
         let names = rosters.map(|member| member.name.clone());
         for name in names.chain(spawns(&events).map(|(_, spawn)| spawn.name)) {
             if !members.contains(&name) {
                 members.push(name);
             }
         }
-        history.name_inboxes(&members);
+        snapshots.name_inboxes(&members);
         name_agents(&mut events, &members, &run);
         let shared_names = SharedNames::of(&events, &run);
-        let prompts = prompts(&history, &events).map(|(name, prompt)| (name, prompt.to_owned()));
+        let prompts = prompts(&snapshots, &events).map(|(name, prompt)| (name, prompt.to_owned()));
         let owners = TranscriptOwners::of(&run, &members, &events, prompts);
         let transcripts = load_transcripts(archive, &run, &owners, &Interval::of(&run, all));
         let client_gone = run.ended_at.is_none() && (run.imported.is_some() || is_client_gone(archive, &run));
@@ -71,7 +71,7 @@ impl RunData {
             run,
             events,
             journal,
-            history,
+            snapshots,
             transcripts,
             members,
             shared_names,
@@ -133,7 +133,7 @@ impl RunData {
     }
 
     pub fn problems(&self) -> Vec<String> {
-        let objects = self.history.problems.iter().cloned();
+        let objects = self.snapshots.problems.iter().cloned();
         let transcripts = self.transcripts.problems.iter();
         let transcripts = transcripts
             .map(|why| format!("{why}; data that is only there is missing; to check: teamkeep verify"));
@@ -224,10 +224,10 @@ pub(super) fn spawns(events: &[LoadedEvent]) -> impl Iterator<Item = (&LoadedEve
 }
 
 pub(super) fn prompts<'a>(
-    history: &'a History,
+    snapshots: &'a RunSnapshots,
     events: &'a [LoadedEvent],
 ) -> impl Iterator<Item = (String, &'a str)> {
-    let rosters = history.rosters.iter().flat_map(|(_, roster)| &roster.members);
+    let rosters = snapshots.rosters.iter().flat_map(|(_, roster)| &roster.members);
     let told = rosters.filter_map(|member| Some((member.name.clone(), member.prompt.as_deref()?.trim())));
     let spawned = spawns(events).filter_map(|(event, spawn)| {
         Some((spawn.name, event.tool_input().get("prompt").and_then(Value::as_str)?.trim()))

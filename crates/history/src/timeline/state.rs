@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
-use super::history::owner_of;
 use super::run_data::{RunData, spawns};
+use super::snapshots::owner_of;
 use super::{lifecycle, state_after, tasks};
 use teamkeep_model::json;
 use teamkeep_model::team::{Flaw, Task, TeamConfig, TeamPath, entries, inbox_owner};
@@ -83,7 +83,7 @@ impl State {
                 }
                 TeamPath::Task(list, name) if name.ends_with(".json") => {
                     if let Some(task) = Task::parse(name, &bytes).filter(|task| !task.is_tracker()) {
-                        self.tasks.insert(data.history.ids.of_task(list, &task), task.raw);
+                        self.tasks.insert(data.snapshots.ids.of_task(list, &task), task.raw);
                     }
                 }
                 _ => {}
@@ -99,24 +99,24 @@ impl State {
 
     /// The last state of each item: members that left, erased tasks and read messages included.
     fn last(&mut self, archive: &Archive, data: &RunData) {
-        let history = &data.history;
+        let snapshots = &data.snapshots;
         let configs = data.journal.snapshots.iter().flat_map(|snapshot| &snapshot.changed);
         let configs = configs.filter(|change| TeamPath::of(&change.path) == TeamPath::Config);
         for hash in configs.filter_map(|change| change.object.as_deref()) {
             let config = archive.content(&self.run, hash).ok().and_then(|bytes| json::parse_lossy(&bytes));
             self.config = config.or(self.config.take());
         }
-        let members = history.members().into_iter();
+        let members = snapshots.members().into_iter();
         self.members = members.map(|(name, member)| (name.to_owned(), member.raw.clone())).collect();
         for (event, spawn) in spawns(&data.events) {
             self.members.entry(spawn.name).or_insert_with(|| event.tool_response().clone());
         }
-        for (_, id, task) in &history.tasks {
+        for (_, id, task) in &snapshots.tasks {
             if let Some(task) = task.as_ref().filter(|task| !task.is_tracker()) {
                 self.tasks.insert(id.clone(), task.raw.clone());
             }
         }
-        for copy in &history.copies {
+        for copy in &snapshots.copies {
             let inbox = self.inboxes.entry(copy.inbox.clone()).or_default();
             inbox.push(copy.entry.raw.clone());
         }

@@ -63,7 +63,7 @@ impl Summary {
 
 /// The directory of a run: that of its lead.
 pub fn project(data: &RunData) -> Option<String> {
-    let mut members = data.history.rosters.iter().flat_map(|(_, roster)| &roster.members);
+    let mut members = data.snapshots.rosters.iter().flat_map(|(_, roster)| &roster.members);
     let of_lead = members.find(|member| member.name == LEAD).and_then(|lead| lead.cwd.clone());
     let mut starts = data.events.iter().filter(|event| event.kind == PayloadKind::SessionStart);
     of_lead.or_else(|| starts.find_map(|start| start.text("cwd").map(str::to_owned)))

@@ -91,12 +91,12 @@ fn owner_of(text: &str, data: &RunData, names: &HashMap<String, String>) -> Opti
 }
 
 fn from_files(data: &RunData, names: &HashMap<String, String>) -> BTreeMap<String, Vec<Change>> {
-    let internal: HashSet<&String> = (data.history.tasks.iter())
+    let internal: HashSet<&String> = (data.snapshots.tasks.iter())
         .filter(|(_, _, task)| task.as_ref().is_some_and(|task| task.internal))
         .map(|(_, id, _)| id)
         .collect();
     let mut lives: BTreeMap<String, Vec<Change>> = BTreeMap::new();
-    for (at, id, task) in &data.history.tasks {
+    for (at, id, task) in &data.snapshots.tasks {
         if internal.contains(id) {
             continue;
         }
@@ -130,7 +130,7 @@ fn from_creation(data: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
             }
             _ => continue,
         };
-        let Some(id) = id.map(|id| data.history.ids.of_event(event.task_list(), id)) else {
+        let Some(id) = id.map(|id| data.snapshots.ids.of_event(event.task_list(), id)) else {
             continue;
         };
         let used = event.tool_use_id().and_then(|id| data.transcripts.uses.get(id));
@@ -170,7 +170,7 @@ fn updates(data: &RunData, names: &HashMap<String, String>) -> Vec<Update> {
         let mut update = TaskUpdate::of(event.tool_input(), event.tool_response())?;
         update.owner = update.owner.map(|owner| owner_of(&owner, data, names).unwrap_or_default());
         let by = call.who().map(str::to_owned).or_else(|| used.map(|used| used.transcript.by.clone()));
-        let task = data.history.ids.of_event(event.task_list(), &update.task);
+        let task = data.snapshots.ids.of_event(event.task_list(), &update.task);
         (update.success != Some(false)).then_some((task, update, by))
     };
     let calls = data.tool_calls(Tool::TaskUpdate).into_iter();
@@ -253,10 +253,10 @@ fn to_entries(id: &str, changes: &[Change], data: &RunData) -> Vec<Entry> {
     let mut before: Option<&TaskValues> = None;
     for change in changes {
         let (was, after) = (before.and_then(|before| before.status.clone()), &change.after);
-        let vanished = || data.history.presence.iter().any(|(at, there)| !there && *at == change.at);
+        let vanished = || data.snapshots.presence.iter().any(|(at, there)| !there && *at == change.at);
         let erased_with_team = after.status.is_none() && !change.deleted && vanished();
         // A session that is resumed, or that names its list, finds tasks that were created before.
-        let is_found = (data.run.continues.is_some() || data.history.ids.is_named(id))
+        let is_found = (data.run.continues.is_some() || data.snapshots.ids.is_named(id))
             && before.is_none()
             && change.actor.is_none()
             && change.sources == [Source::Snapshot]

@@ -167,8 +167,8 @@ pub(super) fn deleted_tasks(scene: &Scene<'_>) -> Option<Draft> {
 /// Agents that were started again under a second name (`alice-2`) and worked beside the first one.
 pub(super) fn duplicates(scene: &Scene<'_>) -> Vec<Draft> {
     let mut found = Vec::new();
-    let history = scene.case.data.history.members();
-    let prompt = |name: &str| history.get(name).and_then(|member| member.prompt.as_deref()).map(str::trim);
+    let snapshots = scene.case.data.snapshots.members();
+    let prompt = |name: &str| snapshots.get(name).and_then(|member| member.prompt.as_deref()).map(str::trim);
     for second in scene.case.teammates() {
         let Some((first, number)) = second.rsplit_once('-') else { continue };
         let is_second = number.parse::<u32>().is_ok_and(|number| number > 1);

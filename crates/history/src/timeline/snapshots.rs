@@ -11,7 +11,7 @@ use teamkeep_store::archive::{Archive, Journal, Snapshot};
 
 /// A run's files over time, parsed. A torn or lost state is skipped, and the one before it stays.
 #[derive(Debug, Default)]
-pub struct History {
+pub struct RunSnapshots {
     pub rosters: Vec<(Timestamp, TeamConfig)>,
     /// States of tasks: time, id, state; `None` if the file was gone.
     pub tasks: Vec<(Timestamp, String, Option<Task>)>,
@@ -29,7 +29,7 @@ pub struct InboxCopy {
     pub entry: InboxEntry,
 }
 
-impl History {
+impl RunSnapshots {
     /// Reads the contents that a journal names, each once. `list` is the run's own task list, `created` the time when its team was
     /// created.
     pub fn read(
@@ -38,8 +38,8 @@ impl History {
         list: Option<&str>,
         ids: TaskIds,
         created: Option<Timestamp>,
-    ) -> History {
-        let mut reader = HistoryReader {
+    ) -> RunSnapshots {
+        let mut reader = SnapshotsReader {
             archive,
             run: &journal.run,
             created,
@@ -49,10 +49,10 @@ impl History {
             known: HashMap::new(),
             hasher: RandomState::new(),
             list,
-            history: History { ids, ..History::default() },
+            snapshots: RunSnapshots { ids, ..RunSnapshots::default() },
         };
         journal.snapshots.iter().for_each(|snapshot| reader.add(snapshot));
-        reader.history
+        reader.snapshots
     }
 
     /// Assigns inboxes to these names. The file name of an inbox is derived from its owner's name.
@@ -71,7 +71,7 @@ impl History {
     }
 }
 
-struct HistoryReader<'a> {
+struct SnapshotsReader<'a> {
     archive: &'a Archive,
     run: &'a str,
     list: Option<&'a str>,
@@ -83,14 +83,14 @@ struct HistoryReader<'a> {
     /// Messages that were read, by inbox: as in the file, and as parsed.
     known: HashMap<String, HashSet<u64>>,
     hasher: RandomState,
-    history: History,
+    snapshots: RunSnapshots,
 }
 
-impl HistoryReader<'_> {
+impl SnapshotsReader<'_> {
     fn add(&mut self, snapshot: &Snapshot) {
         let at = snapshot.at;
         if let Some(there) = snapshot.team_dir {
-            self.history.presence.push((at, there));
+            self.snapshots.presence.push((at, there));
         }
         for change in &snapshot.changed {
             let Some(hash) = &change.object else { continue };
@@ -116,7 +116,7 @@ impl HistoryReader<'_> {
             };
             if let Err(problem) = read {
                 self.unread.insert(hash.clone());
-                self.history.problems.extend(problem);
+                self.snapshots.problems.extend(problem);
             }
         }
         for path in &snapshot.gone {
@@ -125,9 +125,9 @@ impl HistoryReader<'_> {
             {
                 let id = match self.trackers.contains(path) {
                     true => format!("{dir}/{id}"),
-                    false => self.history.ids.of_file(dir, id),
+                    false => self.snapshots.ids.of_file(dir, id),
                 };
-                self.history.tasks.push((at, id, None));
+                self.snapshots.tasks.push((at, id, None));
             }
         }
     }
@@ -135,7 +135,7 @@ impl HistoryReader<'_> {
     /// Reads a state of a file; `None` if it has no information.
     fn parse(&mut self, path: &str, at: Timestamp, bytes: &[u8]) -> Option<()> {
         match TeamPath::of(path) {
-            TeamPath::Config => self.history.rosters.push((at, TeamConfig::parse(bytes)?)),
+            TeamPath::Config => self.snapshots.rosters.push((at, TeamConfig::parse(bytes)?)),
             TeamPath::Inbox(file) => {
                 // Of a second directory of the team, which outlives it, only the messages since its creation count.
                 let outlives = self.list.is_some_and(|team| path.split('/').nth(1) != Some(team));
@@ -143,12 +143,12 @@ impl HistoryReader<'_> {
             }
             TeamPath::Task(dir, name) => {
                 let task = Task::parse(name, bytes)?;
-                self.history.ids.see(dir, &task);
-                let id = self.history.ids.of_task(dir, &task);
+                self.snapshots.ids.see(dir, &task);
+                let id = self.snapshots.ids.of_task(dir, &task);
                 if task.internal && self.list != Some(dir) {
                     self.trackers.insert(path.to_owned());
                 }
-                self.history.tasks.push((at, id, Some(task)));
+                self.snapshots.tasks.push((at, id, Some(task)));
             }
             _ => {}
         }
@@ -162,7 +162,7 @@ impl HistoryReader<'_> {
             let sent = entry.timestamp.as_deref().and_then(time::parse);
             let is_older = sent.zip(since).is_some_and(|(sent, since)| sent < since);
             if known.insert(hasher.hash_one(entry.identity())) && !is_older {
-                self.history.copies.push(InboxCopy { inbox: owner.to_owned(), seen_at: at, entry });
+                self.snapshots.copies.push(InboxCopy { inbox: owner.to_owned(), seen_at: at, entry });
             }
         }
         Some(())
