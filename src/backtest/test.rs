@@ -10,8 +10,8 @@ use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::spending::Spending;
 use teamkeep_policy::{
-    Case, Decision, Evaluation, Findings, Guard, Judged, Judgement, Rules, TeamState, Verdict, evaluate,
-    judge,
+    Case, Decision, Evaluation, EvaluationInput, Guard, Judged, Judgement, Rules, TeamState, Verdict,
+    evaluate, judge,
 };
 use teamkeep_store::archive::Archive;
 
@@ -130,7 +130,8 @@ impl<'a> Replay<'a> {
             (judge(self.policy, self.rules, &case), !completion_check::due(self.policy, &case).is_empty())
         };
         findings.extend(self.record.findings(recorded, self.policy));
-        let counted = Findings { event: &event, findings: &findings, policy: self.policy, rules: self.rules };
+        let counted =
+            EvaluationInput { event: &event, findings: &findings, policy: self.policy, rules: self.rules };
         let evaluation = evaluate(counted, team, &mut self.guard, |_| false);
         let blocked = self.record.was_blocked(recorded);
         budget::observe(self.policy, &event, team);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use teamkeep_model::words::count;
 
-use super::{Code, Diagnosis, Facts, Health, bad, ok, unknown, warn};
+use super::{Diagnosis, DoctorCheck, Facts, Health, bad, ok, unknown, warn};
 use teamkeep_config::{Gate, Mode, Policy, PrematureShutdown};
 use teamkeep_settings::client::ClientVersion;
 use teamkeep_settings::document::check_strict;
@@ -60,7 +60,7 @@ fn set(facts: &Facts<'_>, name: &str) -> String {
 /// Whether agent teams or task tools are off, and a variable in the user's settings enables them.
 pub fn can_enable(facts: &Facts<'_>, health: &Health) -> bool {
     let has_teams = facts.version().is_none_or(|version| version >= FIRST_WITH_TEAMS);
-    let mut variables = [(Code::AgentTeams, TEAMS), (Code::TaskTools, TASKS)].into_iter();
+    let mut variables = [(DoctorCheck::AgentTeams, TEAMS), (DoctorCheck::TaskTools, TASKS)].into_iter();
     has_teams
         && variables
             .any(|(code, name)| health.has_issue(code) && value_of(name, &facts.layers, None).is_none())
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_documented_time_limit_is_the_one_in_use() {
-        assert!(crate::doctor::Code::Client.about().ends_with(" within ten seconds."));
+        assert!(crate::doctor::DoctorCheck::Client.about().ends_with(" within ten seconds."));
         assert_eq!(teamkeep_settings::client::TIMEOUT.as_secs(), 10);
     }
 

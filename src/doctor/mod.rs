@@ -30,24 +30,24 @@ macro_rules! codes {
     ($($code:ident $check:path, $name:literal $about:literal,)*) => {
         /// A check. The names are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum Code { $($code,)* }
+        pub enum DoctorCheck { $($code,)* }
 
-        impl Code {
+        impl DoctorCheck {
             /// All checks in the order of the output.
-            pub const ALL: &[Code] = &[$(Code::$code,)*];
+            pub const ALL: &[DoctorCheck] = &[$(DoctorCheck::$code,)*];
 
             /// Its name in kebab-case.
             pub fn name(self) -> &'static str {
-                match self { $(Code::$code => $name,)* }
+                match self { $(DoctorCheck::$code => $name,)* }
             }
 
             /// Its description for the documentation.
             pub fn about(self) -> &'static str {
-                match self { $(Code::$code => $about,)* }
+                match self { $(DoctorCheck::$code => $about,)* }
             }
 
             fn run(self, facts: &Facts<'_>) -> Vec<Diagnosis> {
-                match self { $(Code::$code => $check(facts).into(),)* }
+                match self { $(DoctorCheck::$code => $check(facts).into(),)* }
             }
         }
     };
@@ -85,7 +85,7 @@ codes! {
     StaleTeams record::stale_teams, "stale-teams" "No team directory belongs to a Claude Code process that has exited. Such directories are reported and never deleted.",
 }
 
-impl Serialize for Code {
+impl Serialize for DoctorCheck {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(self.name())
     }
@@ -143,7 +143,7 @@ impl From<Diagnosis> for Vec<Diagnosis> {
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    pub code: Code,
+    pub code: DoctorCheck,
     pub verdict: Verdict,
     /// One line. It may quote files, so escape it for a terminal.
     pub what: String,
@@ -169,19 +169,19 @@ impl Health {
     }
 
     /// Whether a check found a problem.
-    pub fn has_issue(&self, code: Code) -> bool {
+    pub fn has_issue(&self, code: DoctorCheck) -> bool {
         self.findings.iter().any(|finding| finding.code == code && finding.verdict >= Verdict::Warn)
     }
 }
 
 /// Runs all checks without changing anything: the hooks' program is tested with a temporary store.
 pub fn run_checks(facts: &Facts<'_>) -> Health {
-    let run = |code: &Code| {
+    let run = |code: &DoctorCheck| {
         let code = *code;
         let finding = move |Diagnosis { verdict, what, fix }| Finding { code, verdict, what, fix };
         code.run(facts).into_iter().map(finding)
     };
-    Health { findings: Code::ALL.iter().flat_map(run).collect() }
+    Health { findings: DoctorCheck::ALL.iter().flat_map(run).collect() }
 }
 
 /// One hook that calls teamkeep.

@@ -15,7 +15,7 @@ use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs::with_path;
 use teamkeep_system::paths::PARTS;
 
-use super::{Code, Diagnosis, Facts, Health, bad, claude_code, ok, unknown, warn};
+use super::{Diagnosis, DoctorCheck, Facts, Health, bad, claude_code, ok, unknown, warn};
 
 /// With less space the disk is full, in bytes.
 const MIN_FREE_BYTES: u64 = 64 << 20;
@@ -157,8 +157,13 @@ pub enum FixStep {
 }
 
 /// The checks that `install` fixes if the hooks are in the user's settings.
-const FIXED_BY_INSTALL: &[Code] =
-    &[Code::ClientEvents, Code::HooksComplete, Code::HooksTwice, Code::HookCommand, Code::HookAnswer];
+const FIXED_BY_INSTALL: &[DoctorCheck] = &[
+    DoctorCheck::ClientEvents,
+    DoctorCheck::HooksComplete,
+    DoctorCheck::HooksTwice,
+    DoctorCheck::HookCommand,
+    DoctorCheck::HookAnswer,
+];
 
 /// The fixes for these results. Hooks and settings of others, a project's files and team directories are not changed.
 pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
@@ -170,8 +175,11 @@ pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
         let is_installed = user.ours().iter().any(HookEntry::is_written);
         // If an event runs a command of the user's beside teamkeep's hook, the user must decide.
         let is_custom = || facts.ours().iter().any(|ours| !ours.entry.is_written());
-        let is_fixable = |code: &Code| health.has_issue(*code) && !(*code == Code::HooksTwice && is_custom());
-        if health.has_issue(Code::HooksInstalled) || (is_installed && FIXED_BY_INSTALL.iter().any(is_fixable))
+        let is_fixable = |code: &DoctorCheck| {
+            health.has_issue(*code) && !(*code == DoctorCheck::HooksTwice && is_custom())
+        };
+        if health.has_issue(DoctorCheck::HooksInstalled)
+            || (is_installed && FIXED_BY_INSTALL.iter().any(is_fixable))
         {
             steps.push(FixStep::Install);
         }
@@ -220,7 +228,7 @@ mod tests {
     }
 
     /// Whether an install is planned for a problem of this check.
-    fn installs(settings: &[(SettingsScope, Value)], code: Code) -> bool {
+    fn installs(settings: &[(SettingsScope, Value)], code: DoctorCheck) -> bool {
         let mut facts = facts(Version(2, 1, 328), settings);
         let paths = teamkeep_system::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
         facts.paths = &paths;
@@ -232,12 +240,12 @@ mod tests {
     fn install_is_planned_only_for_hooks_in_the_user_file() {
         let ours = || json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
         let user = [(SettingsScope::User, ours())];
-        assert!(installs(&user, Code::HookCommand) && installs(&user, Code::HooksComplete));
-        assert!(!installs(&user, Code::HooksEnabled), "a switch is the user's own");
-        assert!(!installs(&user, Code::PolicyFiles));
+        assert!(installs(&user, DoctorCheck::HookCommand) && installs(&user, DoctorCheck::HooksComplete));
+        assert!(!installs(&user, DoctorCheck::HooksEnabled), "a switch is the user's own");
+        assert!(!installs(&user, DoctorCheck::PolicyFiles));
         let project = [(SettingsScope::Project, ours()), (SettingsScope::User, json!({}))];
-        assert!(!installs(&project, Code::HookCommand), "a project's file is everybody's");
-        assert!(installs(&[(SettingsScope::User, json!({}))], Code::HooksInstalled));
-        assert!(!installs(&[], Code::HooksInstalled), "there is no settings file");
+        assert!(!installs(&project, DoctorCheck::HookCommand), "a project's file is everybody's");
+        assert!(installs(&[(SettingsScope::User, json!({}))], DoctorCheck::HooksInstalled));
+        assert!(!installs(&[], DoctorCheck::HooksInstalled), "there is no settings file");
     }
 }

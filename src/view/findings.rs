@@ -6,7 +6,7 @@ use anstyle::Style;
 use super::document::Document;
 use super::line::{GREEN, Line, RED, YELLOW, bold, dim, plain, styled};
 use super::values::{count, size};
-use crate::doctor::{Code, Finding, Health, Verdict};
+use crate::doctor::{DoctorCheck, Finding, Health, Verdict};
 use crate::verify::{Findings, VerifyStats};
 use teamkeep_config::{Excerpt, Excerpts, Problem};
 use teamkeep_model::unicode::escape;
@@ -54,7 +54,7 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
     let verbose = match &commands.verbose {
         Some(verbose) => format!(" (to list them: {verbose})"),
         None => {
-            let width = Code::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
+            let width = DoctorCheck::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
             for finding in &others {
                 let result =
                     if finding.verdict == Verdict::Ok { styled(GREEN, "ok") } else { dim("skipped") };

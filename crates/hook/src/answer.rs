@@ -29,11 +29,11 @@ impl Call<'_> {
             return;
         }
         let blocked = self.block_unarchived_delete();
-        self.outcome.answer = blocked.or_else(|| self.start_session()).unwrap_or_default();
+        self.outcome.answer = blocked.or_else(|| self.session_start()).unwrap_or_default();
     }
 
-    /// At SessionStart, requests FileChanged events for changes between two hook calls, and notifies the user.
-    fn start_session(&self) -> Option<Answer> {
+    /// The answer to SessionStart: requests FileChanged events for changes between two hook calls, and notices for the user.
+    fn session_start(&self) -> Option<Answer> {
         let (received, recorder) = (&self.received, self.received.recorder);
         if received.kind != EventKind::SessionStart {
             return None;
@@ -223,7 +223,7 @@ struct BriefReader {
 impl Call<'_> {
     /// Adds the facts to the response, if the agent of a team has lost its context at this call.
     pub(crate) fn add_team_context(&mut self) {
-        let Some(reader) = self.reader() else { return };
+        let Some(reader) = self.brief_reader() else { return };
         let found = self.outcome.note("find the facts about the team", self.facts_for(&reader));
         if let Some(facts) = found.filter(|facts| !facts.is_empty()) {
             let answer = std::mem::take(&mut self.outcome.answer);
@@ -231,7 +231,8 @@ impl Call<'_> {
         }
     }
 
-    fn reader(&self) -> Option<BriefReader> {
+    /// The agent that has lost its context.
+    fn brief_reader(&self) -> Option<BriefReader> {
         let (received, by) = (&self.received, &self.by);
         let wanted = &received.recorder.config.context;
         let can_answer = received.kind == EventKind::SessionStart && self.outcome.answer.exit == 0;
@@ -249,7 +250,7 @@ impl Call<'_> {
         let in_team = by.own.as_ref().is_some_and(|own| own.team().is_some());
         let run = earlier.or(by.run.as_ref().filter(|_| in_team))?.clone();
         let name = match by.actor.kind {
-            ActorKind::Lead if loss == ContextLoss::Compact && !self.names_agents() => None,
+            ActorKind::Lead if loss == ContextLoss::Compact && !self.is_surely_of_lead() => None,
             ActorKind::Lead => Some(LEAD.to_owned()),
             ActorKind::Teammate => Some(by.actor.name.clone()?),
             _ => return None,
@@ -258,7 +259,7 @@ impl Call<'_> {
     }
 
     /// Whether a call without an agent certainly is the lead's.
-    fn names_agents(&self) -> bool {
+    fn is_surely_of_lead(&self) -> bool {
         self.by.state.version.as_deref().is_none_or(names_agents)
     }
 
@@ -270,7 +271,7 @@ impl Call<'_> {
         command.args(["brief", &reader.run, "--after", reader.loss.name()]);
         if let Some(name) = &reader.name {
             // A name can begin with a dash.
-            command.arg(format!("--for={name}"));
+            command.arg(format!("--agent={name}"));
         }
         command.args(["--max-bytes", &size.to_string()]);
         let collected = Run::new(command, BRIEF_TIMEOUT).collect(TeamContext::MAX_BYTES as usize);

@@ -59,8 +59,9 @@ impl Evaluation {
     }
 }
 
+/// What an event is evaluated by.
 #[derive(Clone, Copy)]
-pub struct Findings<'a> {
+pub struct EvaluationInput<'a> {
     pub event: &'a Judged<'a>,
     pub findings: &'a [Finding],
     pub policy: &'a Policy,
@@ -70,7 +71,7 @@ pub struct Findings<'a> {
 /// Notes the progress of the team, counts each finding, and applies overrides and the loop guard. `lifts` returns whether an
 /// override allows the action of a finding; an allowance is then used up.
 pub fn evaluate(
-    Findings { event, findings, policy, rules }: Findings<'_>,
+    EvaluationInput { event, findings, policy, rules }: EvaluationInput<'_>,
     team: &TeamState,
     guard: &mut Guard,
     lifts: impl FnMut(&Finding) -> bool,

@@ -27,7 +27,9 @@ mod tests;
 mod verdict;
 
 pub use case::{Access, Case, Edit, GitAccess, GitLoss, Judged, Lost};
-pub use evaluation::{Counting, Evaluation, Findings, Guard, VERDICT, decide, evaluate, log_line, uncounted};
+pub use evaluation::{
+    Counting, Evaluation, EvaluationInput, Guard, VERDICT, decide, evaluate, log_line, uncounted,
+};
 pub use file_history::{FileHistory, FileState, GitCall, is_below};
 pub use gates::{judge, reads_team};
 pub use git::{Affected, Effect, Files, GitCommand, GitCommands, Makes};

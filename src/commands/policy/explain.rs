@@ -18,7 +18,7 @@ use teamkeep_model::payload::{self, KNOWN, Payload};
 use teamkeep_model::{Tool, time};
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::{
-    Access, Case, Decision, Finding, Findings, Guard, Judged, Rules, Verdict, evaluate, judge,
+    Access, Case, Decision, EvaluationInput, Finding, Guard, Judged, Rules, Verdict, evaluate, judge,
 };
 use teamkeep_system::error::{Error, Result, unknown};
 use teamkeep_system::stdin;
@@ -164,7 +164,8 @@ fn explain(
     let (team, now) = (input.state.name.as_deref(), context.clock.now());
     let mut guard = input.guard.clone();
     let max_blocks = source.policy.max_blocks;
-    let counted = Findings { event: &event, findings: &findings, policy: &source.policy, rules: &rules };
+    let counted =
+        EvaluationInput { event: &event, findings: &findings, policy: &source.policy, rules: &rules };
     let judgement = evaluate(counted, &input.state, &mut guard, |finding| {
         let allowed = || input.overrides.allowed_shutdown(&finding.about, &input.state.members).is_some();
         (finding.gate == Gate::PrematureShutdown && allowed())

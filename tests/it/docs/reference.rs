@@ -121,7 +121,7 @@ fn diagnostics() -> String {
 
 fn checks() -> String {
     let mut table = "| Check | Passes if |\n|---|---|\n".to_owned();
-    for code in teamkeep::doctor::Code::ALL {
+    for code in teamkeep::doctor::DoctorCheck::ALL {
         let _ = writeln!(table, "| `{}` | {} |", code.name(), code.about());
     }
     table

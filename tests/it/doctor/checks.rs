@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use teamkeep::doctor::Code;
+use teamkeep::doctor::DoctorCheck;
 
 use crate::support::install_home::{Home, result};
 
@@ -115,7 +115,7 @@ fn doctor_reports_every_check_in_order() {
         let mut told: Vec<&str> =
             value["checks"].as_array().unwrap().iter().map(|check| check["code"].as_str().unwrap()).collect();
         told.dedup();
-        assert_eq!(told, Code::ALL.iter().map(|code| code.name()).collect::<Vec<_>>());
+        assert_eq!(told, DoctorCheck::ALL.iter().map(|code| code.name()).collect::<Vec<_>>());
         for verdict in VERDICTS {
             let count = value["checks"].as_array().unwrap().iter();
             let count = count.filter(|check| check["verdict"] == verdict).count();

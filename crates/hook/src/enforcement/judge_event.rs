@@ -18,8 +18,8 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_policy::failure::uncounted_decision;
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::{
-    Case, Counting, Decision, Evaluation, FileHistory, Finding, Findings, Guard, Judged, Ledger, Rules,
-    TeamState, Unreadable, Verdict, decide, evaluate, judge, reads_team, uncounted,
+    Case, Counting, Decision, Evaluation, EvaluationInput, FileHistory, Finding, Guard, Judged, Ledger,
+    Rules, TeamState, Unreadable, Verdict, decide, evaluate, judge, reads_team, uncounted,
 };
 use teamkeep_store::archive::{Archive, Index};
 
@@ -115,8 +115,12 @@ impl PolicyRequest<'_> {
         // The verdicts, by overrides and the loop guard.
         let uses_overrides = !findings.is_empty() || self.event.kind == EventKind::TaskCompleted;
         let found = if uses_overrides { self.overrides().found(self.now) } else { None };
-        let counted =
-            Findings { event: &self.event, findings: &findings, policy: self.policy, rules: self.rules };
+        let counted = EvaluationInput {
+            event: &self.event,
+            findings: &findings,
+            policy: self.policy,
+            rules: self.rules,
+        };
         let mut evaluation =
             self.with_overrides(&team.members, |allow| evaluate(counted, &team, &mut guard, allow));
 

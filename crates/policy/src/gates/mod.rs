@@ -1,8 +1,10 @@
-//! Evaluates all gates and rules over one event.
+//! Evaluates the gates and rules over one event. The completion check runs commands, so it is judged where they can run
+//! (`crates/hook/src/enforcement/judge_event.rs`).
 //!
 //! A new gate is a file here with a `mod` line, and a variant of [`Gate`] in `crates/config/src/policy.rs`: its settings, and what the
 //! gate's methods answer, such as the events that it judges ([`Gate::event`]). Then come its keys (`crates/config/src/policy.rs`, `crates/config/src/default.toml`, and `ProjectRule::of` in `crates/config/src/project.rs` for those that a project may set), a line in [`findings`] and in [`subject_of`], and a section of
-//! `docs/reference/policy.md`. Tests that list all gates, such as those of `explain`, fail until they have the new one.
+//! `docs/reference/policy.md`. A gate that needs the team's files after a tool has run is also named in [`reads_team`], and one with a
+//! state of its own in `judge_event.rs`. Tests that list all gates, such as those of `explain`, fail until they have the new one.
 
 mod add_everything;
 pub mod budget;
