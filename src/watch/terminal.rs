@@ -1,6 +1,7 @@
 //! The whole terminal as a screen: opened, drawn, read and restored.
 
 use std::io::{self, Stdout};
+use std::mem::ManuallyDrop;
 use std::time::Duration;
 
 use ratatui_core::layout::Rect;
@@ -9,6 +10,7 @@ use ratatui_core::terminal::{Frame, Terminal, TerminalOptions, Viewport};
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::cursor::{Hide, Show};
 use ratatui_crossterm::crossterm::event::{self, Event, KeyEvent};
+use ratatui_crossterm::crossterm::style::force_color_output;
 use ratatui_crossterm::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
     is_raw_mode_enabled,
@@ -19,6 +21,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 use teamkeep_terminal::size;
 
+/// The wait for further keys that arrived with one.
+const MORE_KEYS: Duration = Duration::from_millis(1);
 /// Maximum columns and rows that are drawn.
 const MAX_SIZE: usize = 1_000;
 
@@ -32,7 +36,8 @@ pub enum Input {
 /// The terminal while it shows a screen. Dropping it restores the terminal.
 #[derive(Debug)]
 pub struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Never dropped: it would print an error if the terminal is gone, and panic if stderr was it.
+    terminal: ManuallyDrop<Terminal<CrosstermBackend<Stdout>>>,
     styled: bool,
 }
 
@@ -41,10 +46,11 @@ impl Screen {
     pub fn open(send: impl Fn(Input) + Clone + Send + 'static) -> io::Result<Screen> {
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH])?;
         let options = TerminalOptions { viewport: Viewport::Fixed(Rect::ZERO) };
-        let mut screen = Screen {
-            terminal: Terminal::with_options(CrosstermBackend::new(io::stdout()), options)?,
-            styled: anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never,
-        };
+        let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+        // Crossterm would obey NO_COLOR also with `--color always`.
+        force_color_output(styled);
+        let terminal = Terminal::with_options(CrosstermBackend::new(io::stdout()), options)?;
+        let mut screen = Screen { terminal: ManuallyDrop::new(terminal), styled };
         screen.enter()?;
         let sender = send.clone();
         std::thread::spawn(move || signals.forever().for_each(|signal| sender(Input::Signal(signal))));
@@ -109,7 +115,8 @@ fn read_keys(send: &impl Fn(Input)) -> io::Result<()> {
             if let Event::Key(key) = event::read()? {
                 send(Input::Key(key));
             }
-            if !event::poll(Duration::ZERO)? {
+            // A wait of zero would miss keys that were read together.
+            if !event::poll(MORE_KEYS)? {
                 break;
             }
         }

@@ -92,6 +92,36 @@ fn a_terminal_that_closes_ends_the_command() {
 }
 
 #[test]
+fn a_terminal_that_closes_with_its_errors_ends_the_command_without_a_crash() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    let mut terminal = Terminal::with_errors(sandbox.command(&["watch"]), 80);
+    terminal.until_shown("q quit");
+    let Terminal { master, mut child, .. } = terminal;
+    drop(master);
+    assert_eq!(child.wait().unwrap().code(), Some(129));
+}
+
+#[test]
+fn a_key_acts_at_once_also_after_a_change_of_the_size() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    let mut terminal = watch(&sandbox, &["watch"], &[]);
+    terminal.until_shown("q quit");
+    let pid = Pid::from_child(&terminal.child);
+    for (key, shown) in [("?", "Keys"), ("q", "q quit"), ("?", "Keys")] {
+        rustix::io::write(&terminal.master, key.as_bytes()).unwrap();
+        terminal.until_shown(shown);
+        let drawn = terminal.told.len();
+        kill_process(pid, Signal::WINCH).unwrap();
+        terminal.until_after(drawn, "\u{1b}[2J");
+    }
+    rustix::io::write(&terminal.master, b"\x03").unwrap();
+    terminal.until(CLOSE);
+    assert_eq!(terminal.end().code, Some(0));
+}
+
+#[test]
 fn a_new_team_is_shown_when_the_one_before_has_ended() {
     let sandbox = Sandbox::new();
     let lead = stalled(&sandbox);
