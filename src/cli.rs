@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::process::ExitCode;
-use teamkeep_terminal::{Ui, explained};
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -11,7 +10,7 @@ use crate::{commands, former_names};
 use teamkeep_model::time;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{EXIT_CODES, Result, USAGE};
-use teamkeep_terminal::{self, Context};
+use teamkeep_terminal::{self, Context, Ui, explained};
 
 /// Flight recorder and gatekeeper for Claude Code agent teams
 #[derive(Debug, Parser)]

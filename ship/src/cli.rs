@@ -11,9 +11,8 @@ use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::shipping::Shipping;
 use teamkeep_system::error::{Error, Result, USAGE};
 use teamkeep_system::{diagnostics, fs};
-use teamkeep_terminal::Context;
-use teamkeep_terminal::Ui;
 use teamkeep_terminal::ship_options::{EXAMPLES, SendArgs, ShipCommand};
+use teamkeep_terminal::{Context, Ui};
 
 use crate::part::RoundOutcome;
 use crate::patience::random;

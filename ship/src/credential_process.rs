@@ -6,7 +6,6 @@ use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use teamkeep_model::words::one_line;
-use teamkeep_system::process::MAX_OUTPUT_BYTES;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
@@ -15,7 +14,7 @@ use object_store::{CredentialProvider, Error, Result};
 use serde::Deserialize;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_system::clock::Clock;
-use teamkeep_system::process::{Outcome, Run, program, shell_code};
+use teamkeep_system::process::{MAX_OUTPUT_BYTES, Outcome, Run, program, shell_code};
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// The part of its errors that an error shows.

@@ -9,10 +9,9 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use teamkeep_model::time::DAY;
 
 use fs_err as files;
-use teamkeep_model::time::Timestamp;
+use teamkeep_model::time::{DAY, Timestamp};
 use teamkeep_system::error::{Error, Result};
 
 use crate::part::compact;

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::time::Duration;
-use teamkeep_model::words::QUOTE_CHARS;
 
 use teamkeep_config::{ShipPrivacy, file_hash};
 use teamkeep_model::time::Timestamp;
@@ -18,6 +17,7 @@ use crate::setup::Setup;
 const HOOK_PROGRAM: &str = "teamkeep-hook";
 /// It needs a millisecond.
 const TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_VERSION_BYTES: usize = 200;
 
 pub struct HostState<'a> {
     pub setup: &'a Setup,
@@ -66,7 +66,7 @@ fn hook_version() -> Option<String> {
     let mut command = process::program(program.to_str()?);
     command.arg("--version").current_dir("/");
     let run = Run { until_closed: true, ..Run::new(command, TIMEOUT) };
-    let (Outcome::Ended(status), out) = run.collect(QUOTE_CHARS).ok()? else { return None };
+    let (Outcome::Ended(status), out) = run.collect(MAX_VERSION_BYTES).ok()? else { return None };
     let out = String::from_utf8(out).ok().filter(|_| status.success())?;
     out.split_whitespace().nth(1).map(str::to_owned)
 }

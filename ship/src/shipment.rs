@@ -15,10 +15,8 @@ use crate::part::{Deliver, Part, RoundOutcome, Sent};
 use crate::privacy::Texts;
 use crate::rows::{Common, RowSink, Table, day, hosts};
 use crate::segment_events::{self, ReadError};
-use crate::selection::{ExcludedLogs, Exclusion};
-use crate::selection::{MAX_RUN_BYTES, run_size, too_large_note, unsent_runs};
-use crate::setup::Identity;
-use crate::setup::Setup;
+use crate::selection::{ExcludedLogs, Exclusion, MAX_RUN_BYTES, run_size, too_large_note, unsent_runs};
+use crate::setup::{Identity, Setup};
 use crate::shipped_run::ShippedRun;
 
 /// From this size on, a part is delivered. A run is in one part, however large.

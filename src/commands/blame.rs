@@ -2,7 +2,6 @@
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use teamkeep_model::words::FEW;
 
 use serde_json::json;
 
@@ -18,6 +17,8 @@ use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
 use teamkeep_terminal::Context;
 
+/// The newest runs in whose projects a file is searched for.
+const MAX_PROJECTS: usize = 5;
 /// Maximum size of the file whose lines are read.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
@@ -104,7 +105,7 @@ fn target(given: &Path) -> Result<(PathBuf, Option<usize>)> {
 
 /// Adds where the file is: in the project of a run, or only in the recorded changes.
 fn elsewhere(catalog: &RunCatalog, file: &Path, error: Error) -> Error {
-    let runs: Vec<&RunRecord> = catalog.runs.iter().rev().take(FEW).collect();
+    let runs: Vec<&RunRecord> = catalog.runs.iter().rev().take(MAX_PROJECTS).collect();
     let opened = catalog.open_timelines(&runs).map(|opened| opened.runs).unwrap_or_default();
     let mut projects = opened.iter().filter_map(project);
     let shown = quoted(&file.to_string_lossy());

@@ -4,7 +4,6 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
-use teamkeep_model::words::FEW;
 
 use clap::{Arg, Command};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter};
@@ -20,11 +19,12 @@ use teamkeep_history::timeline::{Kind, RunCatalog, Summary, merge};
 use teamkeep_model::event::{ActorKind, LEAD, OVERRIDE};
 use teamkeep_model::payload::KNOWN;
 use teamkeep_system::error::{Error, Result};
-use teamkeep_terminal::Context;
-use teamkeep_terminal::Ui;
+use teamkeep_terminal::{Context, Ui};
 
 const VARIABLE: &str = "TEAMKEEP_COMPLETE";
 const NAME: &str = "teamkeep";
+/// The most recent runs whose agents are candidates.
+const MAX_RECENT: usize = 5;
 /// zsh reads the script as a function when it is first used; that call has to complete too.
 const ZSH_END: &str = "\n[[ $funcstack[1] == _teamkeep ]] && _clap_dynamic_completer_teamkeep \"$@\"\n";
 
@@ -137,7 +137,8 @@ fn teams() -> Vec<String> {
 fn agents() -> Vec<String> {
     let Ok((context, _)) = Context::lenient(Ui { quiet: true, unpaged: true }) else { return Vec::new() };
     let Ok(catalog) = catalog(&context) else { return Vec::new() };
-    let recent: Vec<_> = catalog.runs.iter().rev().filter(|run| run.team.is_some()).take(FEW).collect();
+    let recent: Vec<_> =
+        catalog.runs.iter().rev().filter(|run| run.team.is_some()).take(MAX_RECENT).collect();
     let mut names = Vec::new();
     for run in recent {
         let cached = RunSummary::cached(&catalog.archive, run, &context.config).map(|summary| summary.counts);

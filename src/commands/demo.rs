@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use teamkeep_model::unicode::escape;
-use teamkeep_model::words::count;
-use teamkeep_model::words::dollars;
+use teamkeep_model::words::{count, dollars};
 
 use tempfile::TempDir;
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use teamkeep_terminal::parse_time;
 
 use super::catalog::{self, catalog};
 use super::{number, output};
@@ -12,7 +11,7 @@ use teamkeep_history::timeline::{RunCatalog, Summary, merge};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
-use teamkeep_terminal::Context;
+use teamkeep_terminal::{Context, parse_time};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\

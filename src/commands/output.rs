@@ -3,7 +3,6 @@
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use teamkeep_terminal::quiet;
 
 use serde::Serialize;
 
@@ -12,7 +11,7 @@ use teamkeep_config::Problem;
 use teamkeep_system::error::{Cause, Error, Result};
 use teamkeep_system::fs;
 use teamkeep_system::process::program;
-use teamkeep_terminal::Context;
+use teamkeep_terminal::{Context, quiet};
 
 /// The programs that open a file: the first one that is installed is used.
 const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };

@@ -13,8 +13,7 @@ use teamkeep_model::time;
 use teamkeep_model::unicode::fold;
 use teamkeep_store::log::{Appending, Logs};
 use teamkeep_system::error::{Error, Result, nearest, unknown};
-use teamkeep_terminal::Context;
-use teamkeep_terminal::compact;
+use teamkeep_terminal::{Context, compact};
 
 fn gate_beginning_with(text: &str) -> Option<&'static str> {
     Gate::ALL.map(Gate::name).into_iter().find(|name| !text.is_empty() && name.starts_with(text))

@@ -3,8 +3,6 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use teamkeep_terminal::parse_time;
-use teamkeep_terminal::quiet;
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -22,10 +20,7 @@ use teamkeep_store::archive::Archive;
 use teamkeep_store::log::Logs;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::paths::Paths;
-use teamkeep_terminal::Context;
-use teamkeep_terminal::Paged;
-use teamkeep_terminal::Progress;
-use teamkeep_terminal::RunTimes;
+use teamkeep_terminal::{Context, Paged, Progress, RunTimes, parse_time, quiet};
 
 /// Hits are shown after this time at the latest.
 const SHOW_INTERVAL: Duration = Duration::from_millis(500);

@@ -16,8 +16,7 @@ use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log::Segment;
 use teamkeep_system::error::Result;
 use teamkeep_system::stdin;
-use teamkeep_terminal::Context;
-use teamkeep_terminal::Ui;
+use teamkeep_terminal::{Context, Ui};
 
 /// Maximum size of Claude Code's input in bytes.
 const MAX_BYTES: usize = 1 << 20;

@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::{DemoOutcome, Stage, Step, bundled};
 use teamkeep_history::{Range, Reader};
 use teamkeep_hook::response::BLOCK_EXIT_CODE;
-use teamkeep_model::payload::KNOWN;
+use teamkeep_model::payload::EventKind;
 use teamkeep_settings::program::HookProgram;
 use teamkeep_store::log::Logs;
 use teamkeep_system::error::{Error, Result};
@@ -78,7 +78,7 @@ pub fn play(program: &HookProgram) -> Result<CheckOutcome> {
 impl Stage {
     /// The hook call of a step.
     fn command(&self, program: &HookProgram, step: &Step, now: &str) -> Result<Command> {
-        let subcommand = KNOWN.iter().find(|row| row.1 == step.event()).map_or("", |row| row.2);
+        let subcommand = EventKind::named(step.event()).subcommand();
         let payload = self.home.join("payload.json");
         std::fs::write(&payload, step.payload.to_string())?;
         let mut command = Command::new(program.as_str());

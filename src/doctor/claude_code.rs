@@ -7,9 +7,8 @@ use super::{Diagnosis, DoctorCheck, Facts, Health, bad, ok, unknown, warn};
 use teamkeep_config::{Gate, Mode, Policy, PrematureShutdown};
 use teamkeep_settings::client::ClientVersion;
 use teamkeep_settings::document::check_strict;
-use teamkeep_settings::layer::{DISABLED, ONLY_MANAGED};
 use teamkeep_settings::layer::{
-    SettingsLayer, SettingsScope, State, managed_with_hooks, managed_with_switch,
+    DISABLED, ONLY_MANAGED, SettingsLayer, SettingsScope, State, managed_with_hooks, managed_with_switch,
 };
 use teamkeep_settings::plan::named;
 use teamkeep_settings::variables::{TASKS, TEAMS, is_on, value};

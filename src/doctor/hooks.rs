@@ -2,14 +2,12 @@
 //! once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use teamkeep_model::words::FEW;
-use teamkeep_model::words::count;
+use teamkeep_model::words::{FEW, count};
 
 use serde_json::Value;
 
 use super::{Diagnosis, Facts, InstalledHook, bad, hook_form, ok, unknown, warn};
-use teamkeep_settings::layer::ONLY_MANAGED;
-use teamkeep_settings::layer::{SettingsLayer, SettingsScope, managed_with_switch, running};
+use teamkeep_settings::layer::{ONLY_MANAGED, SettingsLayer, SettingsScope, managed_with_switch, running};
 use teamkeep_settings::needs::Needs;
 use teamkeep_settings::plan::{differing, install_command};
 use teamkeep_settings::version::LAST_COMPARING_COMMANDS;

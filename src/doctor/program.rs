@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-use teamkeep_system::process::MAX_OUTPUT_BYTES;
 
 use serde_json::{Value, json};
 use teamkeep_settings::layer::SettingsScope;
@@ -12,10 +11,9 @@ use teamkeep_settings::program::{hook_args, is_bare, is_named, is_same, on_searc
 use teamkeep_store::log::Logs;
 use teamkeep_system::command::{HOOK_NAME, NAME, command_line, find, is_executable, quoted};
 use teamkeep_system::env::{Env, absolute_dirs};
-use teamkeep_system::fs::MAX_SETTINGS_BYTES;
-use teamkeep_system::fs::read_regular;
+use teamkeep_system::fs::{MAX_SETTINGS_BYTES, read_regular};
 use teamkeep_system::paths::Paths;
-use teamkeep_system::process::{Outcome, Run};
+use teamkeep_system::process::{MAX_OUTPUT_BYTES, Outcome, Run};
 
 use super::{Diagnosis, Facts, InstalledHook, bad, ok, unknown, warn};
 

@@ -2,9 +2,7 @@
 
 use chrono::TimeDelta;
 use std::path::{Path, PathBuf};
-use teamkeep_model::words::FEW;
-use teamkeep_model::words::count;
-use teamkeep_system::fs::MAX_SETTINGS_BYTES;
+use teamkeep_model::words::{FEW, count};
 
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::restore::holder;
@@ -19,7 +17,7 @@ use teamkeep_store::log::{self, Logs};
 use teamkeep_system::command::quoted;
 use teamkeep_system::diagnostics::SLOW_CALL;
 use teamkeep_system::error::Result;
-use teamkeep_system::fs::read_regular;
+use teamkeep_system::fs::{MAX_SETTINGS_BYTES, read_regular};
 use teamkeep_system::process::is_gone;
 
 /// Maximum size of a day's diagnostics in bytes.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 use teamkeep_model::words::count;
-use teamkeep_system::fs::MAX_SECRET_BYTES;
 
 use chrono::TimeDelta;
 use teamkeep_hook::find_shipper;
@@ -10,7 +9,7 @@ use teamkeep_store::shipping::{
     Destination, PROGRAM, RemovedUnshipped, Shipping, ShippingState, UnshippedSegments,
 };
 use teamkeep_system::command::quoted;
-use teamkeep_system::fs::read_private;
+use teamkeep_system::fs::{MAX_SECRET_BYTES, read_private};
 
 use super::record::when;
 use super::{Diagnosis, Facts, bad, ok, warn};

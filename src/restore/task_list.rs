@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
-use teamkeep_system::fs::MAX_SETTINGS_BYTES;
 
 use serde_json::Value;
 
@@ -13,7 +12,7 @@ use teamkeep_model::json;
 use teamkeep_model::team::{Task, TeamConfig, is_uuid, mailbox};
 use teamkeep_store::archive::{Archive, CaptureScope, RunRecord};
 use teamkeep_system::error::{Error, Result};
-use teamkeep_system::fs::{self, read_regular};
+use teamkeep_system::fs::{self, MAX_SETTINGS_BYTES, read_regular};
 use teamkeep_system::process::is_gone;
 
 /// Claude Code's file with the highest task number ever assigned.

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write};
-use teamkeep_model::words::QUOTE_CHARS;
 
 use anstyle::Style;
 use chrono::{FixedOffset, NaiveDate};
@@ -12,7 +11,7 @@ use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled
 use super::values::{decision, text_field};
 use teamkeep_model::event::{ActorKind, Recorded};
 use teamkeep_model::payload::{EventKind, Message, MessageKind, Payload, TaskUpdate};
-use teamkeep_model::words::cut;
+use teamkeep_model::words::{QUOTE_CHARS, cut};
 use teamkeep_model::{Tool, time};
 use teamkeep_policy::RecordedVerdict;
 

@@ -5,13 +5,12 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
-use teamkeep_system::process::MAX_OUTPUT_BYTES;
 
 use crate::version::Version;
 use teamkeep_system::command::find;
 use teamkeep_system::env::Env;
 use teamkeep_system::paths::Paths;
-use teamkeep_system::process::{Outcome, Progress, Run};
+use teamkeep_system::process::{MAX_OUTPUT_BYTES, Outcome, Progress, Run};
 
 /// The name of Claude Code's program.
 const NAME: &str = "claude";

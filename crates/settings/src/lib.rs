@@ -1,12 +1,12 @@
 //! Reads and edits Claude Code's settings.
 //!
-//! [`layer`] reads each file, and [`hook_command`] finds teamkeep's hooks in it; [`program`] is what they run. [`needs`] is the
-//! table of hooks that the policy and Claude Code's version need, and [`installed`] finds files that have others.
+//! [`layer`] reads each file, and [`hook_command`] finds teamkeep's hooks in it; [`program`] is the program that they run.
+//! [`needs`] is the table of hooks that the policy and Claude Code's version need.
 //!
-//! [`plan`] computes the new text with [`edit`] and [`document`], and [`mod@file`] writes it; nothing else in it changes. An install
-//! record has the previous content, so that the edit can be undone. It can be undone without that content, too: if teamkeep's
-//! entries are the only content of an object or array that teamkeep created, it is removed. Its layout distinguishes it from an
-//! empty one of the user's.
+//! [`plan`] finds files that have others and computes the new text with [`edit`] and [`document`]; [`mod@file`] writes it, and
+//! nothing else in it changes. An install record has the previous content, so that the edit can be undone. It can be undone without
+//! that content, too: if teamkeep's entries are the only content of an object or array that teamkeep created, it is removed. Its
+//! layout distinguishes it from an empty one of the user's.
 
 pub mod client;
 pub mod document;

@@ -4,12 +4,14 @@
 //! equal placeholders, so a message can still be matched between a hook call, an inbox and a later state.
 
 use std::borrow::Cow;
-use teamkeep_model::words::QUOTE_CHARS;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use teamkeep_model::{Tool, json};
+
+/// A longer text is never kept as a name or a path.
+const MAX_CHARS: usize = 200;
 
 pub fn digest_placeholder(text: &[u8]) -> String {
     placeholder(text.len() as u64, &blake3::hash(text).to_hex())
@@ -53,7 +55,7 @@ fn to_raw(value: &Value) -> Box<RawValue> {
 pub fn file<'a>(path: &str, bytes: &'a [u8]) -> Cow<'a, [u8]> {
     let trimmed = bytes.trim_ascii();
     let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
-    if !path.ends_with(".json") && trimmed.len() <= QUOTE_CHARS && trimmed.iter().all(is_word) {
+    if !path.ends_with(".json") && trimmed.len() <= MAX_CHARS && trimmed.iter().all(is_word) {
         return Cow::Borrowed(bytes);
     }
     let reduced = match json::parse_lossy(bytes) {
@@ -102,7 +104,7 @@ impl<'a> Position<'a> {
 
 /// Whether it is a word such as `rate_limit`, not a text about the error.
 fn is_error_word(text: &str) -> bool {
-    text.len() <= QUOTE_CHARS && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    text.len() <= MAX_CHARS && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 fn reduce(value: &mut Value, at: Position<'_>) {
@@ -137,7 +139,7 @@ fn reduced_notice(text: &str) -> Option<String> {
 fn is_kept(key: &str, text: &str) -> bool {
     // Events and files are matched by these paths.
     let is_path = matches!(key, "agent_transcript_path" | "cwd" | "transcript_path");
-    (is_path || (is_name(key) && text.len() <= QUOTE_CHARS)) && !text.contains(['\n', '\r'])
+    (is_path || (is_name(key) && text.len() <= MAX_CHARS)) && !text.contains(['\n', '\r'])
 }
 
 /// Whether a string under this key is a name, an id or a state: in payloads, in team tools and in team files.

@@ -5,8 +5,7 @@ use std::io::{self, IsTerminal, Write};
 
 use anstyle::AnsiColor;
 use rustix::termios::tcgetwinsize;
-use teamkeep_model::unicode::escape;
-use teamkeep_model::unicode::is_unsafe_on_terminal;
+use teamkeep_model::unicode::{escape, is_unsafe_on_terminal};
 use teamkeep_system::error::Error;
 
 use crate::message;

@@ -2,8 +2,7 @@
 
 use std::io::Write;
 use std::time::Duration;
-use teamkeep_model::words::QUOTE_CHARS;
-use teamkeep_model::words::one_line;
+use teamkeep_model::words::{QUOTE_CHARS, one_line};
 
 use bytes::Bytes;
 use flate2::Compression;

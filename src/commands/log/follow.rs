@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use teamkeep_terminal::quiet;
 
 use super::{Args, Format};
 use crate::commands::catalog::{self, catalog};
@@ -13,7 +12,7 @@ use teamkeep_history::timeline::{
     Entry, Filter, Fingerprint, NewEntries, OpenedRun, RunCatalog, Timeline, merge,
 };
 use teamkeep_system::error::{Error, Result};
-use teamkeep_terminal::Context;
+use teamkeep_terminal::{Context, quiet};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// Reading takes only a part of the time: after each read, the command waits this many times as long.

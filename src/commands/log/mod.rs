@@ -5,7 +5,6 @@ mod raw;
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
-use teamkeep_terminal::quiet;
 
 use super::catalog::{self, catalog, time_of_run, warn_outside_run};
 use super::number;
@@ -15,7 +14,7 @@ use teamkeep_history::timeline::{Entry, Filter, Kind, RunData, merge};
 use teamkeep_model::time;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
-use teamkeep_terminal::Context;
+use teamkeep_terminal::{Context, quiet};
 
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
-use teamkeep_terminal::parse_time;
-use teamkeep_terminal::quiet;
 
 use teamkeep_history::{Follower, Range, ReadErrors, Reader};
 use teamkeep_model::event::{ActorKind, OVERRIDE};
@@ -19,8 +17,7 @@ use super::Args;
 use crate::commands::catalog::{self, catalog};
 use crate::view::LogView;
 use teamkeep_history::timeline::{RunCatalog, merge, not_completed};
-use teamkeep_terminal::Context;
-use teamkeep_terminal::Ui;
+use teamkeep_terminal::{Context, Ui, parse_time, quiet};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const BEFORE: usize = 10;

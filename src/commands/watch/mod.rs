@@ -11,9 +11,9 @@ use rustix::process::{Signal, kill_current_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
 use super::catalog;
-use crate::watch::{Input, Screen};
-use crate::watch::{Lists, Outcome, Playback, Player, Recording, Speed, WatchState, draw};
+use crate::watch::{Input, Lists, Outcome, Playback, Player, Recording, Screen, Speed, WatchState, draw};
 use reader::Reader;
+use teamkeep_model::words::FEW;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_terminal::Context;
 
@@ -23,8 +23,6 @@ const FRAME: Duration = Duration::from_millis(50);
 const TICK: Duration = Duration::from_secs(1);
 /// A run that does not change needs no updates.
 const NO_TICK: Duration = Duration::from_secs(3_600);
-/// Number of problems of the recorded data that are printed.
-const MAX_PROBLEMS: usize = 5;
 
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = "Examples:
@@ -53,7 +51,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let (shown, opened, recording) = reader.first()?;
     drop(progress);
     catalog::warn_damaged(context, shown.catalog(), &opened);
-    recording.data.problems().iter().take(MAX_PROBLEMS).for_each(|problem| context.ui.warn(problem));
+    recording.data.problems().iter().take(FEW).for_each(|problem| context.ui.warn(problem));
     let mut state = WatchState::default();
     if let Some(speed) = args.speed {
         state.player = Player { playback: Playback::Playing(recording.start()), speed };

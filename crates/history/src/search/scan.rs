@@ -10,12 +10,10 @@ use std::time::Instant;
 use memchr::memmem;
 
 use super::blocks::{Blocks, count_lines};
-use super::hit::Hit;
-use super::hit::Snippet;
+use super::hit::{Hit, Snippet};
 use super::line_filter::last_line;
 use super::pattern::Pattern;
-use super::sources::Agents;
-use super::sources::{Content, Lines, TextSource};
+use super::sources::{Agents, Content, Lines, TextSource};
 use super::texts;
 use super::texts::{SearchText, TextKind};
 use crate::claims::Claims;

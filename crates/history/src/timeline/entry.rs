@@ -4,7 +4,7 @@ use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 use teamkeep_model::time::Timestamp;
-use teamkeep_model::words::cut;
+use teamkeep_model::words::{QUOTE_CHARS, cut};
 use teamkeep_model::{TaskStatus, json};
 use teamkeep_policy::{Decision, TaskChange, TaskEvent};
 use teamkeep_store::metadata_only;
@@ -243,14 +243,12 @@ impl TurnEntry {
                 // In metadata-only mode only the word of the error is recorded.
                 let text = self.text.as_deref().filter(|text| metadata_only::byte_len(text).is_none());
                 let line = text.and_then(line).or_else(|| self.description.clone());
-                Some(cut(&line.unwrap_or_else(|| "unknown error".to_owned()), MAX_REASON_CHARS))
+                // The entry has its text in full.
+                Some(cut(&line.unwrap_or_else(|| "unknown error".to_owned()), QUOTE_CHARS))
             }
         }
     }
 }
-
-/// Maximum length of the reason of a failure, in characters. The entry has its text in full.
-const MAX_REASON_CHARS: usize = 200;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum MessageEvent {

@@ -172,7 +172,7 @@ mod tests {
         assert!(printed(&mut fresh, std::slice::from_ref(&began), 1).is_empty());
         assert!(printed(&mut fresh, std::slice::from_ref(&began), 9).is_empty());
         assert_eq!(printed(&mut fresh, std::slice::from_ref(&began), 11), ["a"]);
-        assert!(printed(&mut fresh, &[message(1, "a")], 12).is_empty(), "that it went out is no news");
+        assert!(printed(&mut fresh, &[message(1, "a")], 12).is_empty(), "it is the same message");
         let refused = changed(1, "a", |message| message.event = MessageEvent::Refused);
         printed(&mut fresh, std::slice::from_ref(&refused), 13);
         assert_eq!(printed(&mut fresh, &[refused], 14), ["a"]);

@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::agents::{SharedNames, name_agents};
 use super::events::{ClockJump, correct_clock};
-use super::transcripts::TranscriptOwners;
-use super::transcripts::{Transcripts, load_transcripts};
+use super::transcripts::{TranscriptOwners, Transcripts, load_transcripts};
 use super::{Entry, LoadedEvent, RunSnapshots, TaskIds};
 use teamkeep_model::payload::{EventKind, Spawn};
 use teamkeep_model::time::{self, Timestamp};

@@ -14,7 +14,7 @@ pub(super) struct Draft {
     pub agents: Vec<String>,
     /// The tasks that it is about.
     pub tasks: Vec<String>,
-    /// The tasks that it lost: see [`losses`](super::losses).
+    /// The tasks that it lost: see [`assign`](super::departures::assign).
     pub lost: Vec<String>,
     /// Begin and end, in milliseconds.
     pub span: (i64, i64),

@@ -7,7 +7,6 @@ use super::{IncidentKind, Severity};
 use crate::timeline::{AgentSign, Entry, Kind, TurnEntry, TurnEvent};
 use std::collections::HashMap;
 use teamkeep_model::time::duration;
-use teamkeep_model::words::QUOTE_CHARS;
 use teamkeep_model::words::count;
 use teamkeep_policy::{Activity, Sign};
 
@@ -188,7 +187,7 @@ impl FailureCause {
 
     /// From the messages of 2.1.332. An unknown one only has a more general remedy.
     fn of_message(message: &str) -> FailureCause {
-        let message: String = message.chars().take(QUOTE_CHARS).collect::<String>().to_lowercase();
+        let message: String = message.chars().take(MAX_MESSAGE_CHARS).collect::<String>().to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| message.contains(word));
         match () {
             () if has(&["credit"]) => FailureCause::Billing,
@@ -210,6 +209,9 @@ impl FailureCause {
         }
     }
 }
+
+/// The cause is at the start of a message.
+const MAX_MESSAGE_CHARS: usize = 200;
 
 #[cfg(test)]
 mod tests {
