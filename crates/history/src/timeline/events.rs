@@ -1,10 +1,10 @@
 //! Reads the events of runs from their logs.
 
 use chrono::TimeDelta;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::io;
 
-use super::loaded_event::{CallLine, EventLoader, LoadedEvent};
+use super::loaded_event::{CallLine, EventLoader, LoadedEvent, SkippedLines};
 use crate::claims::Claims;
 use crate::reader::{ReadErrors, read_parallel};
 use teamkeep_model::Tool;
@@ -37,8 +37,8 @@ pub fn by_run(
     let size: u64 = segments.iter().map(Segment::plain_size).sum();
     let takes_all = depth == DetailLevel::Whole || size < LARGE_BYTES;
     // The first event of a run shows whether its start was recorded.
-    let starts: BTreeSet<Timestamp> =
-        all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at).collect();
+    let starts = all.iter().filter(|run| wanted(&run.run)).map(|run| run.started_at);
+    let skipped = SkippedLines::except_at(starts);
     let loader = EventLoader::default();
     let places: HashMap<&str, usize> =
         all.iter().enumerate().map(|(place, run)| (run.run.as_str(), place)).collect();
@@ -52,10 +52,12 @@ pub fn by_run(
         }
     };
     let load = |segment: &Segment, line: &[u8]| {
+        if !takes_all && skipped.contain(line) {
+            return Ok(None);
+        }
         if let Some(call) = CallLine::read(line) {
             let (run, at) = (call.run.as_deref(), call.at);
-            let is_needed = takes_all || starts.contains(&at) || !call.is_skipped_by_timeline();
-            return Ok((is_needed && is_wanted(run))
+            return Ok(is_wanted(run)
                 .then(|| (run_of(segment, run, call.session.as_deref(), at), loader.load_call(&call))));
         }
         let recorded = log::parse_record(line)?.filter(|recorded| is_wanted(recorded.run.as_deref()));
