@@ -318,20 +318,22 @@ install_all() {
         if [ -z "$teams" ] && [ -n "$settings" ] && ! grep -qs CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS "$settings"; then
             report "agent teams are off; to turn them on: $(quoted "$binary") install --enable-teams"
         fi
-        report 'sessions that run now keep the hooks that they started with: restart them'
     else
         report "settings unchanged; to add the hooks: $(quoted "$binary") install"
     fi
-    case :${PATH:-}: in
-        *:"$prefix/bin":*) ;;
-        *) report "$prefix/bin is not in PATH; to fix it: export PATH=$(quoted "$prefix/bin"):\$PATH" ;;
-    esac
-    report "to remove the hooks and the programs: $self --uninstall$chosen"
     [ -z "$added" ] || report "added the target $added to the toolchain; to remove it: rustup target remove $added"
     if [ "$check" = yes ] && ! "$binary" demo --check; then
         printf 'warning: the installed programs failed their check\nhint: to repeat it: %s demo --check\n' \
             "$(quoted "$binary")" >&2
     fi
+    report 'next:'
+    case :${PATH:-}: in
+        *:"$prefix/bin":*) ;;
+        *) report "  add it to PATH, here and in your shell's profile: export PATH=$(quoted "$prefix/bin"):\$PATH" ;;
+    esac
+    [ "$hooks" = no ] || report '  restart sessions that run now: they keep the hooks that they started with'
+    report '  check the setup: teamkeep doctor'
+    report "to undo all of this: $self --uninstall$chosen"
 }
 
 runs() {
@@ -499,13 +501,15 @@ uninstall_all() {
         ?*) report "kept $other" ;;
     esac
     if [ -d "$kept" ]; then
-        if [ -d "$kept/log" ] || [ -d "$kept/archive" ]; then
-            report "recorded data is kept in $kept"
+        if [ -d "$kept/runs" ] || [ -d "$kept/sessions" ]; then
+            report "recorded data and backups of your settings are kept in $kept"
+            report "to delete all of it: rm -r $(quoted "$kept")"
         else
             report "backups of your settings are kept in $kept"
+            report "to delete them: rm -r $(quoted "$kept")"
         fi
-        report "to delete it: rm -r $(quoted "$kept")"
     fi
+    [ ! -e "$configuration" ] || report "your configuration is kept: $configuration"
     none_lost ', which does not exist' || exit 1
 }
 
@@ -563,6 +567,7 @@ case $prefix in
         ;;
 esac
 prefix=${prefix%/}
+configuration=${TEAMKEEP_CONFIG:-${XDG_CONFIG_HOME:-${HOME:-}/.config}/teamkeep/teamkeep.toml}
 binary=$prefix/bin/teamkeep
 hook=$prefix/bin/teamkeep-hook
 ship=$prefix/bin/teamkeep-ship

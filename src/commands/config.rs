@@ -50,7 +50,7 @@ enum Command {
         after_help = "Examples:\n  teamkeep config path\n  teamkeep config path && teamkeep config check"
     )]
     Path,
-    /// Create a configuration file with all keys, their defaults and comments
+    /// Create a configuration file with all keys and their defaults as comments
     #[command(after_help = "Examples:\n  teamkeep config init\n  teamkeep config init --force")]
     Init(InitArgs),
     /// Print the JSON Schema of the configuration file
@@ -166,25 +166,31 @@ fn init(context: &Context, args: &InitArgs) -> Result<()> {
     if args.force {
         // A symlink is kept: the user stores the file elsewhere.
         let target = path.canonicalize().unwrap_or_else(|_| path.clone());
-        fs::write_synced(&target, TEMPLATE.as_bytes())?;
+        fs::write_synced(&target, file_of_defaults().as_bytes())?;
     } else {
         let mut file = fs::create_private(path).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Error::new(format!("{} already exists", path.display()))
                 .hint("to overwrite (loses your settings): teamkeep config init --force"),
             _ => Error::from(error),
         })?;
-        file.write_all(TEMPLATE.as_bytes()).and_then(|()| file.sync_all())?;
+        file.write_all(file_of_defaults().as_bytes()).and_then(|()| file.sync_all())?;
     }
     context.ui.eprint_line(&format!(
-        "wrote {}: every key at its default, and examples of the tables that can be repeated",
+        "wrote {}: every key with its default, as a comment; remove the # before those that you change",
         path.display()
     ));
     Ok(())
 }
 
+/// The file with each key commented out, so that it sets only what its user changes.
+fn file_of_defaults() -> String {
+    let is_key = |line: &str| !line.is_empty() && !line.starts_with(['#', '[']);
+    TEMPLATE.lines().map(|line| format!("{}{line}\n", if is_key(line) { "#" } else { "" })).collect()
+}
+
 #[derive(Debug, clap::Args)]
 struct ShowArgs {
-    /// Only this table, such as `policy` (with the rules) or `notify`
+    /// Only this table or key, such as `policy` (with the rules) or `policy.idle-with-work`
     #[arg(value_name = "TABLE")]
     table: Option<String>,
     /// Include the keys that are not set, with their defaults
@@ -204,20 +210,25 @@ struct Row<'a> {
 impl ShowArgs {
     /// Whether a key such as `policy.max-blocks` or `rule[0].name` is to be shown.
     fn selects(&self, key: &str) -> bool {
-        let table = table(key);
-        self.table.as_deref().is_none_or(|wanted| wanted == table || (wanted == "policy" && table == "rule"))
+        let is_in = |wanted: &str| {
+            key.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        };
+        self.table.as_deref().is_none_or(|wanted| is_in(wanted) || (wanted == "policy" && is_in_rules(key)))
     }
 
-    fn check_table(&self, keys: &[Key]) -> Result<()> {
-        let tables: BTreeSet<&str> = keys.iter().map(|key| table(&key.path)).collect();
-        let unknown = self.table.as_deref().filter(|wanted| !tables.contains(wanted));
-        let tables = Vec::from_iter(tables);
-        unknown.map_or(Ok(()), |wanted| Err(error::unknown("table", wanted, &tables).of_usage()))
+    fn check_table<'a>(&self, keys: &'a [Key]) -> Result<()> {
+        let Some(wanted) = &self.table else { return Ok(()) };
+        if keys.iter().any(|key| self.selects(&key.path)) {
+            return Ok(());
+        }
+        let table = |key: &'a Key| key.path.split(['.', '[']).next().unwrap_or_default();
+        let tables: BTreeSet<&str> = keys.iter().map(table).collect();
+        Err(error::unknown("table", wanted, &Vec::from_iter(tables)).of_usage())
     }
 }
 
-fn table(key: &str) -> &str {
-    key.split(['.', '[']).next().unwrap_or_default()
+fn is_in_rules(key: &str) -> bool {
+    key.starts_with("rule[")
 }
 
 /// Prints each key that is set, or every key, with its value and its origin.

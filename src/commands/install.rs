@@ -146,9 +146,8 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
             false => plan::describe(&before, &wanted, &path.to_string()),
         });
         let version = match &client {
-            _ if keeps_newer => String::new(),
             ClientVersion::Known(version) => format!(", for Claude Code {version}"),
-            ClientVersion::Unknown(_) => ", for every version of Claude Code with agent teams".to_owned(),
+            ClientVersion::Unknown(_) => String::new(),
         };
         print(format!("each runs {}{version}", program.call()));
         if let Some(backup) = backup {
@@ -175,7 +174,7 @@ pub fn add(context: &Context, args: &Args) -> Result<bool> {
             let effect = match keeps_newer {
                 true => "the installed hooks are unchanged".to_owned(),
                 false => format!(
-                    "installing only the {} hooks that every version with agent teams supports",
+                    "the {} hooks are those that every version with agent teams supports",
                     wanted.len()
                 ),
             };

@@ -188,6 +188,7 @@ pub fn pause(context: &Context, args: &PauseArgs) -> Result<()> {
         overrides.pauses.push(pause.clone());
     })?;
     context.ui.eprint_line(&format!("paused {}; to end it: teamkeep resume", describe(&pause)));
+    context.note_other_store();
     Ok(())
 }
 
@@ -306,6 +307,7 @@ pub fn allow(context: &Context, args: &AllowArgs) -> Result<()> {
     context.ui.eprint_line(&format!(
         "the next shutdown of {name:?} is allowed until {until}; to undo: teamkeep resume {name}"
     ));
+    context.note_other_store();
     Ok(())
 }
 
@@ -345,7 +347,7 @@ fn describe(pause: &Pause) -> String {
 }
 
 fn paused(pause: &Pause) -> String {
-    let gate = pause.gate.as_deref().unwrap_or("every gate");
+    let gate = pause.gate.as_deref().unwrap_or("every gate and rule");
     let team = pause.team.as_ref().map(|team| format!(" in team {team:?}")).unwrap_or_default();
     format!("{gate}{team}")
 }

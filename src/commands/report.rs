@@ -18,7 +18,7 @@ Examples:
   teamkeep report --open
 
   # Write a page with the timeline, the task board and every message
-  teamkeep report parser-team --format html -o parser-team.html
+  teamkeep report parser-team -o parser-team.html
 
   # List the incidents of the last run
   teamkeep report --json | jq -r '.incidents[].summary'")]
@@ -26,9 +26,9 @@ pub struct Args {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    format: Format,
+    /// Output format; without it, that of the name of FILE, or text
+    #[arg(long, value_enum)]
+    format: Option<Format>,
     /// Same as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
@@ -62,11 +62,23 @@ enum Format {
     Html,
 }
 
+impl Format {
+    /// The format of a file with this name.
+    fn of_file(path: &Path) -> Format {
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("html" | "htm") => Format::Html,
+            Some("json") => Format::Json,
+            Some("md") => Format::Markdown,
+            _ => Format::Text,
+        }
+    }
+}
+
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let format = match args.open {
         true => Format::Html,
         false if args.json => Format::Json,
-        false => args.format,
+        false => args.format.unwrap_or_else(|| args.output.as_deref().map_or(Format::Text, Format::of_file)),
     };
     if args.output.as_deref() == Some(Path::new("-")) {
         return Err(Error::usage("`-o -` is not a file; without -o the report goes to stdout"));
@@ -74,7 +86,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     if format == Format::Html && args.output.is_none() && !args.open && context.ui.is_terminal() {
         return Err(Error::usage("cannot print an HTML page to a terminal")
             .hint("teamkeep report --open")
-            .hint("teamkeep report --format html -o report.html"));
+            .hint("teamkeep report -o report.html"));
     }
     with_run(context, &args.run, DetailLevel::Whole, |_, run| {
         let progress = context.ui.progress("summarizing the run", 0);

@@ -25,10 +25,10 @@ use teamkeep_terminal::Context;
     group(clap::ArgGroup::new("what").args(["files", "tasks", "worktrees", "undo"])),
     after_long_help = "\
 Examples:
-  # Show the unfinished tasks of the last run, and the command that continues them in a new session
+  # Show the unfinished tasks of the last run
   teamkeep restore
 
-  # Do it
+  # Write them, and print the command that continues them in a new session
   teamkeep restore parser-team --yes
 
   # Restore the files as of 1m30s after the start of the last run

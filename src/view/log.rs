@@ -160,7 +160,7 @@ fn task(payload: &Payload) -> String {
 }
 
 fn overridden(payload: &Payload) -> String {
-    let gate = payload.text("gate").unwrap_or("every gate");
+    let gate = payload.text("gate").unwrap_or("every gate and rule");
     let until = payload.text("until").and_then(time::parse);
     let until = until.map(|until| format!("until {}", time::moment(until)));
     // Without a terminal, it may not have been a person.
@@ -297,7 +297,7 @@ mod tests {
         unlink /a/b
         clear
 
-        pause every gate until 2026-02-03 04:05:06 UTC
+        pause every gate and rule until 2026-02-03 04:05:06 UTC
         "##);
     }
 

@@ -200,7 +200,7 @@ fn without_effect(status: &Status, gate: Option<&str>) -> String {
 }
 
 fn paused(pause: &Pause) -> String {
-    let gate = pause.gate.as_deref().unwrap_or("every gate");
+    let gate = pause.gate.as_deref().unwrap_or("every gate and rule");
     let team = pause.team.as_deref().map(|team| format!(" in team {team}")).unwrap_or_default();
     format!("paused: {gate}{team} until {}", time::moment(pause.until))
 }

@@ -77,6 +77,12 @@ pub fn missing(paths: &Paths, env: &Env) -> Option<String> {
     is_missing.then(|| format!("the store {}{by} does not exist", plain(&paths.store).display()))
 }
 
+/// The usual store, if there is one beside the store that `TEAMKEEP_HOME` names.
+pub fn usual_beside(paths: &Paths, env: &Env) -> Option<PathBuf> {
+    let usual = Paths::find(&Env { store: None, ..env.clone() }).store;
+    (is_chosen(paths, env) && usual.is_dir() && !fs::is_same_path(&usual, &paths.store)).then_some(usual)
+}
+
 /// Describes a store of a build whose format is not read any more, with the command that moves it aside.
 pub fn former(paths: &Paths) -> Option<String> {
     let store = plain(&paths.store);

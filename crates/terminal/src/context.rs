@@ -52,6 +52,16 @@ impl Context {
     }
 
     /// Warns that the store does not exist, in commands that would otherwise report that nothing is wrong.
+    /// Tells that an override has no effect on the teams of the usual store.
+    pub fn note_other_store(&self) {
+        if let Some(usual) = access::usual_beside(&self.paths, &self.env) {
+            let (store, usual) = (self.paths.store.display(), usual.display());
+            self.ui.eprint_line(&format!(
+                "note: this is for teams that record to {store} (TEAMKEEP_HOME), not to {usual}"
+            ));
+        }
+    }
+
     pub fn warn_missing_store(&self) {
         access::missing(&self.paths, &self.env).iter().for_each(|missing| self.ui.warn(missing));
     }

@@ -41,7 +41,7 @@ pub struct Args {
 }
 
 /// How to find a payload.
-const HINT: &str = "explain a recorded one: teamkeep policy explain --event ID, with an ID from `teamkeep policy test latest`";
+const HINT: &str = "explain a recorded one: teamkeep policy explain --event ID, with an ID from `teamkeep policy test latest --json`";
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let document = match &args.event {

@@ -107,7 +107,7 @@ fn a_pause_is_no_sign_that_hooks_work() {
     sandbox.run(&["pause", "5m"]);
     assert_eq!(sandbox.log().len(), 1);
     assert_eq!((sandbox.run(&["log"]).err.as_str(), last_event()), (nothing, json!("unknown")));
-    assert!(sandbox.run(&["resume"]).err.starts_with("ended the pause of every gate; "));
+    assert!(sandbox.run(&["resume"]).err.starts_with("ended the pause of every gate and rule; "));
     assert_eq!((sandbox.run(&["log"]).err.as_str(), last_event()), (nothing, json!("unknown")));
 }
 

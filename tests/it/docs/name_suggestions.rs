@@ -167,7 +167,7 @@ fn a_pause_for_a_team_that_does_not_run_has_a_warning_and_an_allowance_is_an_err
         (
             "pause 1h --team parser-taem",
             "warning: no running team is named \"parser-taem\"\nhint: did you mean \"parser-team\"?\n",
-            "paused every gate in team \"parser-taem\"",
+            "paused every gate and rule in team \"parser-taem\"",
         ),
         (
             "pause rule 1h --team zzz",

@@ -78,7 +78,7 @@ fn project(path: &str) -> &'static str {
 fn configuration() -> String {
     let mut page = notice("Configuration");
     page += "The configuration file is optional. `teamkeep config path` prints its location, `teamkeep config init` writes a \
-             file with every default, and `teamkeep config check` validates it.\n\n\
+             file to edit, and `teamkeep config check` validates it.\n\n\
              - Durations are written `\"90d\"`, `\"1m30s\"` or `\"250ms\"`.\n\
              - Sizes are written `\"16 MiB\"`, `\"512 KiB\"` or `\"2 GB\"`.\n\
              - A project's `.claude/teamkeep.toml` can set only the keys with a note on *project file*. \

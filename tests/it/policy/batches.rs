@@ -140,7 +140,10 @@ fn an_override_that_no_command_wrote_is_recorded_once_for_each_content() {
     assert_eq!(ask(&sandbox, "c").code, Some(0));
     assert_eq!(found().len(), 2, "another content");
     let log = sandbox.told(&["log", "--raw"]);
-    assert!(log.contains("pause every gate until 2026-02-03 05:00:00 UTC (found in the file)"), "{log}");
+    assert!(
+        log.contains("pause every gate and rule until 2026-02-03 05:00:00 UTC (found in the file)"),
+        "{log}"
+    );
     for args in [["resume"].as_slice(), &["pause", "15m"]] {
         assert_eq!(sandbox.run(args).code, Some(0));
     }

@@ -52,7 +52,14 @@ fn init_replaces_a_file_only_with_force() {
     assert_eq!(kept, "[policy]\nmax-blocks = 1\n");
     home.ok("config init --force");
     let written = std::fs::read_to_string(home.at(".config/teamkeep/teamkeep.toml")).unwrap();
-    assert_eq!(written, teamkeep_config::TEMPLATE);
+    let keys = |text: &str| text.lines().filter(|line| line.contains(" = ")).count();
+    assert_eq!(keys(&written), keys(teamkeep_config::TEMPLATE));
+    let sets = |line: &&str| !line.is_empty() && !line.starts_with(['#', '[']);
+    assert_eq!(written.lines().find(sets), None);
+    assert_eq!(home.ok("config show").out, "", "it sets nothing");
+    let changed = written.replace("#max-blocks = 3", "max-blocks = 5");
+    user(&home, &changed);
+    assert!(home.ok("config show").out.starts_with("policy.max-blocks  5  "));
 }
 
 #[test]

@@ -49,13 +49,13 @@ fn a_pause_applies_until_its_end() {
     warning: no running team is named "t1"
     paused premature-shutdown in team "t1" until 2026-02-03 04:20:06 UTC; to end it: teamkeep resume
     "#);
-    assert_snapshot!(policy(&sandbox, "pause 1h30m"), @"paused every gate until 2026-02-03 05:35:06 UTC; to end it: teamkeep resume");
+    assert_snapshot!(policy(&sandbox, "pause 1h30m"), @"paused every gate and rule until 2026-02-03 05:35:06 UTC; to end it: teamkeep resume");
     assert_snapshot!(exceptions(&sandbox), @r#"
     paused: premature-shutdown in team t1 until 2026-02-03 04:20:06 UTC
-    paused: every gate until 2026-02-03 05:35:06 UTC
+    paused: every gate and rule until 2026-02-03 05:35:06 UTC
     "#);
     sandbox.set_clock(15 * 60_000);
-    assert_snapshot!(exceptions(&sandbox), @"paused: every gate until 2026-02-03 05:35:06 UTC");
+    assert_snapshot!(exceptions(&sandbox), @"paused: every gate and rule until 2026-02-03 05:35:06 UTC");
     policy(&sandbox, "pause rule 24h");
     assert_eq!(
         file(&sandbox)["pauses"].as_array().unwrap().len(),
@@ -84,11 +84,11 @@ fn resume_ends_the_named_pauses_and_lists_the_others() {
     assert_snapshot!(policy(&sandbox, "resume rule --team t1"), @r#"
     ended the pause of rule in team "t1"
     still paused: rule until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep resume
-    still paused: every gate until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep resume
+    still paused: every gate and rule until 2026-02-03 05:05:06 UTC; to end every pause: teamkeep resume
     "#);
     assert_snapshot!(policy(&sandbox, "resume"), @r#"
     ended the pause of rule
-    ended the pause of every gate; the policy is active again
+    ended the pause of every gate and rule; the policy is active again
     ended the allowance of bob's shutdown
     "#);
     assert_snapshot!(policy(&sandbox, "resume"), @"no active pauses or allowances");
@@ -170,7 +170,7 @@ fn each_use_of_an_override_is_recorded() {
     04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03 04:20:06 UTC (no terminal) t1
     04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob until 2026-02-04 04:05:06 UTC (no terminal)
     04:05:06.000 PolicyOverride   user       resume premature-shutdown bob (no terminal)
-    04:05:06.000 PolicyOverride   user       resume every gate (no terminal)
+    04:05:06.000 PolicyOverride   user       resume every gate and rule (no terminal)
     ");
 }
 

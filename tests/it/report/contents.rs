@@ -255,7 +255,8 @@ fn report_is_written_to_a_new_private_file() {
     team(&sandbox);
     let file = sandbox.home().join("report.md");
     let path = file.to_str().unwrap();
-    let args = ["report", "--format", "markdown", "-o", path];
+    // The name of the file has the format.
+    let args = ["report", "-o", path];
     assert_eq!(sandbox.told(&args), "");
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("# session-aaaaaaaa "));
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
@@ -268,7 +269,7 @@ fn report_is_written_to_a_new_private_file() {
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("# session"));
     let link = sandbox.home().join("link.md");
     std::os::unix::fs::symlink(&file, &link).unwrap();
-    sandbox.told(&["report", "-o", link.to_str().unwrap(), "--force"]);
+    sandbox.told(&["report", "--format", "text", "-o", link.to_str().unwrap(), "--force"]);
     assert!(link.is_symlink() && std::fs::read_to_string(&file).unwrap().starts_with("session"));
     // A bare name lies in the current directory; a directory that is not there is not made.
     assert_eq!(sandbox.told(&["report", "-o", "here.txt"]), "");

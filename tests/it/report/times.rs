@@ -62,8 +62,8 @@ fn text_output_uses_the_local_zone_and_names_it() {
     00:00:01.000 SessionEnd       team-lead  other session-aaaaaaaa
     ");
     let paused = run(&sandbox, BERLIN, &["pause", "15m"]).err;
-    assert!(paused.contains("every gate until 2026-02-04 00:15:02 +01:00;"), "{paused}");
-    assert!(berlin(&sandbox, &["status"]).contains("every gate until 2026-02-04 00:15:02 +01:00\n"));
+    assert!(paused.contains("every gate and rule until 2026-02-04 00:15:02 +01:00;"), "{paused}");
+    assert!(berlin(&sandbox, &["status"]).contains("every gate and rule until 2026-02-04 00:15:02 +01:00\n"));
     assert!(berlin(&sandbox, &["status", "--json"]).contains("\"2026-02-03T23:15:02.000Z\""));
 }
 

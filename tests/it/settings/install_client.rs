@@ -53,17 +53,17 @@ fn install_without_a_client_writes_hooks_that_every_client_supports() {
     std::fs::remove_file(home.at("bin/claude")).unwrap();
     assert_snapshot!(home.ok("install").err, @"
     installed 13 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep-hook, for every version of Claude Code with agent teams
+    each runs ~/bin/teamkeep-hook
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to remove the hooks: teamkeep uninstall
-    note: `claude` not found in PATH; installing only the 13 hooks that every version with agent teams supports
+    note: `claude` not found in PATH; the 13 hooks are those that every version with agent teams supports
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
     assert_eq!(home.json()["hooks"].as_object().unwrap().len(), 13);
     home.client("I am not well");
     assert_snapshot!(home.ok("install").err, @"
     nothing to do: ~/.claude/settings.json already has all 13 hooks
-    note: `claude --version` printed no version; installing only the 13 hooks that every version with agent teams supports
+    note: `claude --version` printed no version; the 13 hooks are those that every version with agent teams supports
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
     home.ok("install --client-version 2.1.200");
@@ -125,10 +125,10 @@ fn install_reports_the_wait_for_a_hanging_client_and_ends_it() {
     assert_snapshot!(result.err, @"
     waiting for `claude --version`, 10 seconds at most
     installed 13 hooks in ~/.claude/settings.json
-    each runs ~/bin/teamkeep-hook, for every version of Claude Code with agent teams
+    each runs ~/bin/teamkeep-hook
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to remove the hooks: teamkeep uninstall
-    note: `claude --version` did not respond; installing only the 13 hooks that every version with agent teams supports
+    note: `claude --version` did not respond; the 13 hooks are those that every version with agent teams supports
     hint: run again when `claude --version` works: teamkeep install; or pass --client-version X.Y.Z
     ");
 }

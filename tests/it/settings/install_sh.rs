@@ -23,8 +23,10 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to remove the hooks: teamkeep uninstall
     agent teams are off; to turn them on: ~/.local/bin/teamkeep install --enable-teams
-    sessions that run now keep the hooks that they started with: restart them
-    to remove the hooks and the programs: ~/clone/install.sh --uninstall
+    next:
+      restart sessions that run now: they keep the hooks that they started with
+      check the setup: teamkeep doctor
+    to undo all of this: ~/clone/install.sh --uninstall
     ");
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
     removed 17 hooks from ~/.claude/settings.json; restored its previous content
@@ -32,15 +34,19 @@ fn install_sh_and_uninstall_leave_only_recorded_data() {
     removed ~/.local/bin/teamkeep-hook
     removed ~/.local/bin/teamkeep
     backups of your settings are kept in ~/.local/share/teamkeep
-    to delete it: rm -r ~/.local/share/teamkeep
+    to delete them: rm -r ~/.local/share/teamkeep
     ");
     assert_eq!(clone.home.read(), MINE);
     assert!(!clone.at(".local/bin").exists(), "it was made, and is empty again");
+    std::fs::create_dir_all(clone.at(".local/share/teamkeep/runs")).unwrap();
+    std::fs::create_dir_all(clone.at(".config/teamkeep")).unwrap();
+    std::fs::write(clone.at(".config/teamkeep/teamkeep.toml"), "").unwrap();
     assert_snapshot!(clone.ok(&["--uninstall"]), @"
     ~/.claude/settings.json has no teamkeep hooks
     ~/.local/bin/teamkeep does not exist
-    backups of your settings are kept in ~/.local/share/teamkeep
-    to delete it: rm -r ~/.local/share/teamkeep
+    recorded data and backups of your settings are kept in ~/.local/share/teamkeep
+    to delete all of it: rm -r ~/.local/share/teamkeep
+    your configuration is kept: ~/.config/teamkeep/teamkeep.toml
     ");
 }
 
@@ -49,16 +55,17 @@ fn install_sh_ends_with_a_check_of_the_installed_programs() {
     let clone = Clone::new();
     let run = |args: &[&str]| result(&clone.dir, &mut clone.checking("clone/install.sh", args));
     let checked = run(&["--no-hooks"]);
-    let (_, end) = checked.err.split_once("--uninstall\n").unwrap();
-    assert_eq!((checked.code, end.lines().count()), (Some(0), 3), "{}", checked.err);
-    assert!(end.starts_with("check with a bundled run: recorded 166 events, "), "{end}");
-    assert!(run(&["--no-hooks", "--no-check"]).err.ends_with("--uninstall\n"));
+    let (check, _) = checked.err.split_once("next:\n").unwrap();
+    let (_, check) = check.split_once("teamkeep install\n").unwrap();
+    assert_eq!((checked.code, check.lines().count()), (Some(0), 3), "{}", checked.err);
+    assert!(check.starts_with("check with a bundled run: recorded 166 events, "), "{check}");
+    assert!(run(&["--no-hooks", "--no-check"]).err.contains("teamkeep install\nnext:\n"));
     std::fs::remove_file(clone.at("bin/teamkeep-hook.built")).unwrap();
     write_program(&clone.at("bin/teamkeep-hook.built"), "#!/bin/sh\nexit 1\n");
     let failed = run(&["--no-hooks"]);
-    let (_, end) = failed.err.split_once("--uninstall\n").unwrap();
+    let (_, check) = failed.err.split_once("teamkeep install\n").unwrap();
     assert_eq!(failed.code, Some(0), "the programs stay installed");
-    assert_snapshot!(end, @r#"
+    assert_snapshot!(check.split_once("next:\n").unwrap().0, @r#"
     error: ~/.local/bin/teamkeep-hook failed at hook call 1 of 166 (SessionStart): it ended with exit status: 1: ""
     hint: reinstall teamkeep, then: teamkeep doctor
     warning: the installed programs failed their check
@@ -116,9 +123,11 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     backup: ~/.local/share/teamkeep/installs/#-#.bak
     to remove the hooks: '~/my tools/bin/teamkeep' uninstall
     agent teams are off; to turn them on: '~/my tools/bin/teamkeep' install --enable-teams
-    sessions that run now keep the hooks that they started with: restart them
-    ~/my tools/bin is not in PATH; to fix it: export PATH='~/my tools/bin':$PATH
-    to remove the hooks and the programs: ~/clone/install.sh --uninstall --prefix '~/my tools'
+    next:
+      add it to PATH, here and in your shell's profile: export PATH='~/my tools/bin':$PATH
+      restart sessions that run now: they keep the hooks that they started with
+      check the setup: teamkeep doctor
+    to undo all of this: ~/clone/install.sh --uninstall --prefix '~/my tools'
     ");
     assert_snapshot!(clone.ok(&["--uninstall", "--prefix", "my tools"]), @"
     removed 17 hooks from ~/.claude/settings.json; restored its previous content
@@ -126,7 +135,7 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     removed ~/my tools/bin/teamkeep-hook
     removed ~/my tools/bin/teamkeep
     backups of your settings are kept in ~/.local/share/teamkeep
-    to delete it: rm -r ~/.local/share/teamkeep
+    to delete them: rm -r ~/.local/share/teamkeep
     ");
     assert!(!clone.at("my tools").exists());
 }
@@ -147,7 +156,7 @@ fn hooks_that_call_a_binary_elsewhere_are_removed_with_it() {
                 ~/.local/bin/teamkeep does not exist
                 kept ~/opt/bin/teamkeep; to remove it: ~/clone/install.sh --uninstall --prefix ~/opt
                 backups of your settings are kept in ~/.local/share/teamkeep
-                to delete it: rm -r ~/.local/share/teamkeep
+                to delete them: rm -r ~/.local/share/teamkeep
                 ");
             }
             assert_eq!(clone.home.read(), MINE, "{result}");
@@ -180,7 +189,7 @@ fn uninstall_warns_if_hooks_call_the_removed_binary() {
     removed ~/.local/bin/teamkeep-hook
     removed ~/.local/bin/teamkeep
     backups of your settings are kept in ~/.local/share/teamkeep
-    to delete it: rm -r ~/.local/share/teamkeep
+    to delete them: rm -r ~/.local/share/teamkeep
     error: the hooks in ~/.claude/settings.json call ~/.local/bin/teamkeep-hook, which does not exist
     hint: to remove them: ~/clone/install.sh --no-hooks && ~/clone/install.sh --uninstall
     ");
@@ -267,11 +276,7 @@ fn install_sh_resolves_its_directory_through_symlinks() {
     symlink("../relative.sh", clone.at("far/setup")).unwrap();
     let result = result(&clone.dir, &mut clone.command("far/setup", &["--no-hooks"]));
     assert_eq!(result.code, Some(0), "{}", result.err);
-    assert!(
-        result.err.ends_with("to remove the hooks and the programs: ~/clone/install.sh --uninstall\n"),
-        "{}",
-        result.err
-    );
+    assert!(result.err.ends_with("to undo all of this: ~/clone/install.sh --uninstall\n"), "{}", result.err);
 }
 
 #[test]
@@ -306,7 +311,9 @@ fn teamkeep_ship_is_installed_if_asked_for_and_removed_with_the_rest() {
     installed teamkeep 0.1.0 as ~/.local/bin/teamkeep
     installed ~/.local/bin/teamkeep-ship
     settings unchanged; to add the hooks: ~/.local/bin/teamkeep install
-    to remove the hooks and the programs: ~/clone/install.sh --uninstall
+    next:
+      check the setup: teamkeep doctor
+    to undo all of this: ~/clone/install.sh --uninstall
     ");
     let installed = clone.at(".local/bin/teamkeep-ship");
     assert!(result(&clone.dir, &mut Command::new(&installed)).out.starts_with("ship"));

@@ -29,7 +29,7 @@ fn install_sh_reports_toolchain_changes_and_how_to_undo_them() {
         ),
     );
     let result = clone.ok(&["--no-hooks"]);
-    assert_snapshot!(result.lines().last().unwrap(), @"added the target m68k-unknown-linux-musl to the toolchain; to remove it: rustup target remove m68k-unknown-linux-musl");
+    assert_snapshot!(result.lines().find(|line| line.starts_with("added")).unwrap(), @"added the target m68k-unknown-linux-musl to the toolchain; to remove it: rustup target remove m68k-unknown-linux-musl");
     assert!(!clone.ok(&["--no-hooks"]).contains("toolchain"), "it was there already");
 }
 
@@ -75,7 +75,7 @@ fn install_sh_behaves_the_same_in_every_posix_shell() {
         let ends = "\nremoved ~/my tools/bin/teamkeep-hook\n\
                     removed ~/my tools/bin/teamkeep\n\
                     backups of your settings are kept in ~/.local/share/teamkeep\n\
-                    to delete it: rm -r ~/.local/share/teamkeep\n";
+                    to delete them: rm -r ~/.local/share/teamkeep\n";
         assert!(
             result.starts_with(
                 "removed 17 hooks from ~/.claude/settings.json; restored its previous content\n"

@@ -77,7 +77,7 @@ fn a_pause_of_all_gates_is_recorded_and_has_no_effect_on_fixed_ones() {
     assert_eq!(overrides(&machine), [json!(["user", payload])]);
     let listed = machine.run(As::User, "status").out;
     assert!(listed.contains(
-        "paused: every gate until 2026-02-03 05:05:06 UTC (without effect on premature-shutdown: the organization has fixed them)\n"
+        "paused: every gate and rule until 2026-02-03 05:05:06 UTC (without effect on premature-shutdown: the organization has fixed them)\n"
     ), "{listed}");
     let listed: Value = serde_json::from_str(&machine.run(As::User, "status --json").out).unwrap();
     assert_eq!(listed["fixed"], json!(["premature-shutdown"]));

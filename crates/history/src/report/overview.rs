@@ -177,7 +177,12 @@ pub(super) fn phases(case: &ReportInput<'_>) -> Vec<Phase> {
     let checks = leads.filter(|used| READ_TOOLS.contains(&used.tool.as_str()));
     signs.extend(checks.filter_map(|used| Some((PhaseName::Monitor, case.to_local(used.at)?))));
     let spawned = signs.iter().filter(|(name, _)| *name == PhaseName::Spawn).map(|(_, at)| *at).min();
-    signs.retain(|(name, at)| *name != PhaseName::Monitor || spawned.is_some_and(|spawned| *at > spawned));
+    signs.retain(|(name, at)| match name {
+        PhaseName::Monitor => spawned.is_some_and(|spawned| *at > spawned),
+        // A later session continues the team.
+        PhaseName::Setup => spawned.is_none_or(|spawned| *at <= spawned),
+        _ => true,
+    });
     let phase = |name| {
         let own = signs.iter().filter(|(sign, _)| *sign == name).map(|(_, at)| *at);
         Phase { name, from: own.clone().min(), to: own.clone().max(), signs: own.count() }
