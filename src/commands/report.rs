@@ -45,7 +45,10 @@ pub struct Args {
     /// [privacy] in the configuration adds
     #[arg(long)]
     pub redact: bool,
-    /// Include automatic notices and Claude Code's own helper agents
+    /// Everything in text and Markdown: each message, task, tool and time
+    #[arg(long)]
+    full: bool,
+    /// The same with automatic notices and Claude Code's own helper agents
     #[arg(short, long)]
     all: bool,
 }
@@ -96,7 +99,11 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
             report = redacted(context, &run.run, &report)?;
         }
         let columns = context.ui.columns().filter(|_| args.output.is_none());
-        let document = if args.all { view::full_report } else { view::report };
+        let document = match (args.all, args.full) {
+            (true, _) => view::full_report,
+            (false, true) => view::report,
+            (false, false) => view::report_summary,
+        };
         let mut text = match format {
             Format::Text => document(&report).to_terminal(columns),
             Format::Markdown => document(&report).to_markdown(),

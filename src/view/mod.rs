@@ -13,6 +13,7 @@ mod log;
 mod markdown;
 mod mermaid;
 mod report;
+mod report_summary;
 mod restore;
 mod runs;
 mod search;
@@ -33,6 +34,7 @@ pub use line::{DIM, GREEN, RED, Span, YELLOW, bold, dim, plain, styled, wrap_opt
 pub use log::LogView;
 pub use mermaid::{MAX_MERMAID_CHARS, mermaid};
 pub use report::{full_report, report};
+pub use report_summary::report_summary;
 pub use restore::{restored_files, restored_tasks, restored_worktrees, undone};
 pub use runs::runs;
 pub use search::{HitDetail, hit};

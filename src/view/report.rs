@@ -7,6 +7,8 @@ use teamkeep_model::words::dollars;
 use super::document::{Block, Document, Graph, Table};
 use super::files::file_table;
 use super::incidents::incidents;
+use super::line::{Line, plain, styled};
+use super::report_summary::outcome_style;
 use super::values::{actor, count, first_line, redaction_summary, since, strip_tags, thousands};
 use teamkeep_history::report::{
     MessageRow, PRICES_AS_OF, Report, Role, RunOutcome, TaskHistory, TaskUpdate, Topology,
@@ -20,6 +22,7 @@ use teamkeep_model::time::{self, Timestamp};
 /// Shown for unknown values.
 const UNKNOWN: &str = "unknown";
 
+/// Everything but automatic messages and Claude Code's internal agents.
 pub fn report(report: &Report) -> Document {
     Page { report, lists_all: false }.document()
 }
@@ -37,10 +40,7 @@ struct Page<'a> {
 
 impl Page<'_> {
     fn document(&self) -> Document {
-        let mut document = self.overview();
-        if let Some(counts) = &self.report.redacted {
-            document.paragraph(redaction_summary(counts));
-        }
+        let mut document = overview(self.report);
         document.section("Incidents", incidents(&self.report.incidents, self.report.overview.started_at));
         document.section("Observations", self.observations());
         document.section("Phases", self.phases());
@@ -57,73 +57,6 @@ impl Page<'_> {
     /// The time since the start of the run: `+1m05s`.
     fn since(&self, at: Option<Timestamp>) -> String {
         at.map(|at| since(self.report.overview.started_at, at)).unwrap_or_default()
-    }
-
-    fn overview(&self) -> Document {
-        let overview = &self.report.overview;
-        let started = time::moment(overview.started_at);
-        let ended = match (&overview.ended_by, &overview.ended_reason) {
-            (Some(by), Some(reason)) => format!("ended by {by} ({reason})"),
-            (Some(by), None) => format!("ended by {by}"),
-            (None, _) => "no end recorded".to_owned(),
-        };
-        let version = match overview.client_versions.as_slice() {
-            [] => "Claude Code version unknown".to_owned(),
-            versions => format!("Claude Code {}", versions.join(", ")),
-        };
-        let topology = match overview.topology {
-            Topology::InProcess => "teammates in the lead's process",
-            Topology::Panes => "teammates in separate panes",
-            Topology::Mixed => "teammates in the lead's process and in separate panes",
-            Topology::LeadAlone => "a lead without teammates",
-            Topology::NoTeam => "a session without a team",
-        };
-        let counts = &overview.count;
-        let mut document = Document::default();
-        let outcome = match self.report.verdict.kind {
-            RunOutcome::Completed => "Completed",
-            RunOutcome::OpenWork => "Ended with open work",
-            RunOutcome::Crashed => "Crashed",
-            RunOutcome::Running => "Running",
-        };
-        document.heading(format!("{} {}", overview.team.as_deref().unwrap_or("(no team)"), overview.run));
-        document.paragraph(format!("{outcome}: {}", self.report.verdict.sentence));
-        let known = duration(overview.duration_ms);
-        document.paragraph(match self.report.verdict.kind {
-            RunOutcome::Running => format!("{started}, running for {known}"),
-            _ => format!("{started}, lasted {known}, {ended}"),
-        });
-        document.paragraph(format!("{version}, {topology}"));
-        document.paragraph(format!(
-            "{}, {}, {} ({} completed), {}",
-            count(counts.members, "member"),
-            self.messages_sent(),
-            count(counts.tasks, "task"),
-            thousands(counts.completed),
-            count(counts.turns, "turn"),
-        ));
-        let (events, snapshots) = (count(counts.events, "event"), count(counts.snapshots, "snapshot"));
-        document.paragraph(format!("recorded: {events}, {snapshots}"));
-        if !overview.worktrees.is_empty() {
-            let names = overview.worktrees.join(", ");
-            let command = format!("teamkeep restore {} --worktrees", overview.run);
-            document.paragraph(format!("work in git worktrees: {names}; to get it as branches: {command}"));
-        }
-        document
-    }
-
-    /// The number of messages that were sent, and of all others: `13 messages (+12 automatic, 3 blocked)`.
-    fn messages_sent(&self) -> String {
-        let counts = &self.report.overview.count;
-        let blocked = self.report.mail.messages.iter().filter(|message| message.blocked).count();
-        let rejected = counts.refused.saturating_sub(blocked);
-        let others = [(counts.automatic, "automatic"), (blocked, "blocked"), (rejected, "rejected")];
-        let others = others.iter().filter(|(number, _)| *number > 0);
-        let others: Vec<String> =
-            others.map(|(number, kind)| format!("{} {kind}", thousands(*number))).collect();
-        let plus = if counts.automatic > 0 { "+" } else { "" };
-        let sent = count(counts.messages, "message");
-        if others.is_empty() { sent } else { format!("{sent} ({plus}{})", others.join(", ")) }
     }
 
     fn observations(&self) -> Document {
@@ -341,12 +274,83 @@ impl Page<'_> {
     }
 }
 
+/// The run, its verdict, and its numbers.
+pub(super) fn overview(report: &Report) -> Document {
+    let overview = &report.overview;
+    let started = time::moment(overview.started_at);
+    let ended = match (&overview.ended_by, &overview.ended_reason) {
+        (Some(by), Some(reason)) => format!("ended by {by} ({reason})"),
+        (Some(by), None) => format!("ended by {by}"),
+        (None, _) => "no end recorded".to_owned(),
+    };
+    let version = match overview.client_versions.as_slice() {
+        [] => "Claude Code version unknown".to_owned(),
+        versions => format!("Claude Code {}", versions.join(", ")),
+    };
+    let topology = match overview.topology {
+        Topology::InProcess => "teammates in the lead's process",
+        Topology::Panes => "teammates in separate panes",
+        Topology::Mixed => "teammates in the lead's process and in separate panes",
+        Topology::LeadAlone => "a lead without teammates",
+        Topology::NoTeam => "a session without a team",
+    };
+    let counts = &overview.count;
+    let mut document = Document::default();
+    let outcome = match report.verdict.kind {
+        RunOutcome::Completed => "Completed",
+        RunOutcome::OpenWork => "Ended with open work",
+        RunOutcome::Crashed => "Crashed",
+        RunOutcome::Running => "Running",
+    };
+    document.heading(format!("{} {}", overview.team.as_deref().unwrap_or("(no team)"), overview.run));
+    let outcome = styled(outcome_style(report.verdict.kind), format!("{outcome}:"));
+    document.line(Line::from([outcome, plain(&report.verdict.sentence)]).hanging(0));
+    let known = duration(overview.duration_ms);
+    document.paragraph(match report.verdict.kind {
+        RunOutcome::Running => format!("{started}, running for {known}"),
+        _ => format!("{started}, lasted {known}, {ended}"),
+    });
+    document.paragraph(format!("{version}, {topology}"));
+    document.paragraph(format!(
+        "{}, {}, {} ({} completed), {}",
+        count(counts.members, "member"),
+        messages_sent(report),
+        count(counts.tasks, "task"),
+        thousands(counts.completed),
+        count(counts.turns, "turn"),
+    ));
+    let (events, snapshots) = (count(counts.events, "event"), count(counts.snapshots, "snapshot"));
+    document.paragraph(format!("recorded: {events}, {snapshots}"));
+    if !overview.worktrees.is_empty() {
+        let names = overview.worktrees.join(", ");
+        let command = format!("teamkeep restore {} --worktrees", overview.run);
+        document.paragraph(format!("work in git worktrees: {names}; to get it as branches: {command}"));
+    }
+    if let Some(counts) = &report.redacted {
+        document.paragraph(redaction_summary(counts));
+    }
+    document
+}
+
+/// The number of messages that were sent, and of all others: `13 messages (+12 automatic, 3 blocked)`.
+fn messages_sent(report: &Report) -> String {
+    let counts = &report.overview.count;
+    let blocked = report.mail.messages.iter().filter(|message| message.blocked).count();
+    let rejected = counts.refused.saturating_sub(blocked);
+    let others = [(counts.automatic, "automatic"), (blocked, "blocked"), (rejected, "rejected")];
+    let others = others.iter().filter(|(number, _)| *number > 0);
+    let others: Vec<String> = others.map(|(number, kind)| format!("{} {kind}", thousands(*number))).collect();
+    let plus = if counts.automatic > 0 { "+" } else { "" };
+    let sent = count(counts.messages, "message");
+    if others.is_empty() { sent } else { format!("{sent} ({plus}{})", others.join(", ")) }
+}
+
 /// A cost, or its tokens if a model has no price.
 fn shown_cost(cost: Option<f64>, tokens: Tokens) -> String {
     cost.map_or_else(|| format!("{} tokens", thousands(tokens.new_tokens())), dollars)
 }
 
-fn duration(millis: Option<i64>) -> String {
+pub(super) fn duration(millis: Option<i64>) -> String {
     millis.map_or_else(|| UNKNOWN.to_owned(), time::duration)
 }
 

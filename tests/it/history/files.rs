@@ -108,7 +108,7 @@ fn each_file_has_its_agents_and_each_change_its_task() {
     let other = sandbox.run(&["files", "notes.txt", "--agent", "bbo"]);
     let wanted = "error: no change of notes.txt by agent \"bbo\" is recorded\nhint: did you mean \"bob\"?\n";
     assert_eq!((other.code, other.err.as_str()), (Some(1), wanted));
-    let report = sandbox.told(&["report"]);
+    let report = sandbox.told(&["report", "--full"]);
     let section =
         report.split("Files changed by several agents").nth(1).unwrap().split("\n\n").next().unwrap();
     assert!(section.contains("notes.txt") && !section.contains("/elsewhere/log"), "{section}");

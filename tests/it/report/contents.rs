@@ -105,9 +105,12 @@ fn report_of_each_recorded_run_matches_ground_truth() {
         let members: BTreeSet<&str> =
             list(&report, "/overview/members").iter().map(|member| text(member, "name")).collect();
         assert_eq!(members, truth(told, "members").into_keys().collect());
-        let form = |format: &str| told.sandbox.told(&["report", "--format", format]);
+        let form = |format: &str| told.sandbox.told(&["report", "--full", "--format", format]);
         let home = told.sandbox.home().display().to_string();
         insta::with_settings!({omit_expression => true}, {
+            let summary = told.sandbox.told(&["report"]);
+            insta::assert_snapshot!(format!("{}-summary.txt", run.0), summary.replace(&home, "HOME"));
+            assert!(summary.lines().count() <= 40, "{summary}");
             insta::assert_snapshot!(format!("{}.txt", run.0), form("text").replace(&home, "HOME"));
             insta::assert_snapshot!(format!("{}.md", run.0), form("markdown").replace(&home, "HOME"));
         });

@@ -137,7 +137,7 @@ fn check(case: &Case) {
         assert!(near(Some(known(&agents)), expected), "{spending}");
     }
     // Without a price, the tokens of a task are shown. Those read from the cache are not among them.
-    let text = sandbox.told(&["report"]).replace(',', "");
+    let text = sandbox.told(&["report", "--full"]).replace(',', "");
     for task in tasks.iter().filter(|task| task["cost"].is_null()) {
         let [input, output, _, write, _] = tokens(&task["tokens"]);
         assert!(text.contains(&format!("{} tokens", input + output + write)), "{task}: {text}");

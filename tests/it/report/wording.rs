@@ -148,7 +148,7 @@ fn text_is_plain_and_large_numbers_have_separators() {
 
 #[test]
 fn lost_work_of_a_recorded_run_is_shown_once_in_plain_sentences() {
-    let told = play(V328, 1).sandbox.told(&["report"]);
+    let told = play(V328, 1).sandbox.told(&["report", "--full"]);
     for words in
         ["bob was shut down with #2 in progress for ", "Claude Code returned #2 to pending and unassigned it"]
     {

@@ -11,6 +11,7 @@ mod spending;
 mod summary;
 mod tasks;
 mod turns;
+mod unfinished;
 mod work;
 
 pub use agents::{Agent, Instance, Role};
@@ -23,6 +24,7 @@ pub use summary::{RunOutcome, RunSummary, RunVerdict};
 pub use tasks::{TaskHistory, TaskUpdate};
 pub use teamkeep_policy::spending::AS_OF as PRICES_AS_OF;
 pub use turns::{ActivityTimes, Turn};
+pub use unfinished::{TaskEnd, UnfinishedTask};
 pub use work::{TimePerAgent, ToolUser, Tools, Work};
 
 use std::collections::BTreeMap;
@@ -52,6 +54,9 @@ pub struct Report {
     pub turns: Vec<Turn>,
     pub mail: MessageStats,
     pub tasks: Vec<TaskHistory>,
+    /// Why each unfinished task is unfinished.
+    #[serde(default)]
+    pub unfinished: Vec<UnfinishedTask>,
     pub tools: Tools,
     pub work: Work,
     pub spending: TokenUsage,
@@ -86,6 +91,7 @@ impl Report {
             work: work::work(&case, &turns, &tasks, &mail, &incidents),
             tools: work::tools(&case),
             spending: spending.usage(&case, &tasks),
+            unfinished: unfinished::unfinished(&tasks, &incidents, case.is_over()),
             incidents,
             files: file_histories(
                 &Attribution::of(data, timeline).changes,

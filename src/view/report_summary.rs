@@ -1,0 +1,160 @@
+//! The report of a run on one screen: the verdict, the incidents, the unfinished tasks with their causes, the people.
+
+use anstyle::Style;
+
+use super::document::{Document, Table};
+use super::incidents::incident_cost;
+use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
+use super::report::{duration, overview};
+use super::values::{count, first_line, since, thousands};
+use teamkeep_history::report::{
+    Incident, IncidentKind, Report, RunOutcome, Severity, TaskEnd, UnfinishedTask,
+};
+use teamkeep_model::TaskStatus;
+use teamkeep_model::words::dollars;
+
+/// With these, the report of most runs fits into forty lines of a hundred columns.
+const SHOWN_INCIDENTS: usize = 4;
+const SHOWN_TASKS: usize = 6;
+const SHOWN_PEOPLE: usize = 6;
+/// A longer chain of tasks shows only its ends.
+const SHOWN_CHAIN: usize = 4;
+
+pub fn report_summary(report: &Report) -> Document {
+    let mut document = overview(report);
+    document.section("Incidents", incidents(report));
+    document.section("Unfinished", unfinished(report));
+    document.section("People", people(report));
+    document.blank();
+    let run = &report.overview.run;
+    let observed = match report.observations.len() {
+        0 => String::new(),
+        number => format!("{}, ", count(number, "observation")),
+    };
+    document.line([dim(format!(
+        "{observed}messages, tasks, tools, times and tokens: teamkeep report {run} --full"
+    ))]);
+    document.line([dim(format!("as a page with the timeline: teamkeep report {run} --open"))]);
+    document
+}
+
+/// The color of an outcome, which `list` and `watch` use, too.
+pub(super) fn outcome_style(outcome: RunOutcome) -> Style {
+    match outcome {
+        RunOutcome::Completed => GREEN,
+        RunOutcome::OpenWork => YELLOW,
+        RunOutcome::Crashed => RED,
+        RunOutcome::Running => Style::new(),
+    }
+}
+
+fn severity_style(incident: &Incident) -> Style {
+    match incident.severity {
+        _ if incident.resolved => DIM,
+        Severity::High => RED,
+        Severity::Medium => YELLOW,
+        Severity::Low => DIM,
+    }
+}
+
+fn more(document: &mut Document, number: usize, what: &str) {
+    if number > 0 {
+        document.line([dim(format!("  and {} more {what}", thousands(number)))]);
+    }
+}
+
+fn incidents(report: &Report) -> Document {
+    let mut document = Document::default();
+    // What it says is in the next section.
+    let shown = report.incidents.iter().filter(|incident| incident.kind != IncidentKind::UnfinishedWork);
+    let shown: Vec<&Incident> = shown.collect();
+    if report.incidents.is_empty() {
+        document.line([plain("  none found")]);
+    }
+    let offsets: Vec<String> =
+        shown.iter().map(|incident| since(report.overview.started_at, incident.from)).collect();
+    let widest = offsets.iter().take(SHOWN_INCIDENTS).map(String::len).max().unwrap_or_default();
+    for (incident, when) in shown.iter().zip(&offsets).take(SHOWN_INCIDENTS) {
+        let severity = if incident.resolved { "resolved".to_owned() } else { incident.severity.name() };
+        let severity = styled(severity_style(incident), format!("  {severity}")).width(8);
+        document.line([severity, plain(when).right(widest), plain(&incident.summary)]);
+        let margin = || plain("").width(9 + widest);
+        let cost = incident_cost(incident).map(|cost| format!(": {cost}")).unwrap_or_default();
+        document.line([margin(), dim(format!("{}{cost}", incident.kind.name()))]);
+        document.line(incident.remedy.iter().flat_map(|remedy| [margin(), bold(remedy)]));
+    }
+    more(&mut document, shown.len().saturating_sub(SHOWN_INCIDENTS), "incidents");
+    document
+}
+
+fn unfinished(report: &Report) -> Document {
+    let task = |id: &str| report.tasks.iter().find(|task| task.id == id);
+    let rows = report.unfinished.iter().take(SHOWN_TASKS).map(|row| {
+        let subject = task(&row.task).and_then(|task| task.subject.as_deref()).unwrap_or_default();
+        let incident = report.incidents.iter().find(|one| Some(&one.id) == row.incident.as_ref());
+        let incident = incident.filter(|incident| incident.kind != IncidentKind::UnfinishedWork);
+        let when = incident.map(|incident| {
+            format!(" ({}, {})", incident.kind.name(), since(report.overview.started_at, incident.from))
+        });
+        let why = format!("{}{}", cause(row), when.unwrap_or_default());
+        [format!("#{}", row.task), first_line(subject), why]
+    });
+    let mut document = Document::from(Table::of(&["task#", "subject", "why"], rows));
+    more(&mut document, report.unfinished.len().saturating_sub(SHOWN_TASKS), "tasks");
+    document
+}
+
+/// `waited for #6 ← #2, which bob left in progress`.
+fn cause(row: &UnfinishedTask) -> String {
+    let ids: Vec<String> = row.waited_for.iter().map(|id| format!("#{id}")).collect();
+    let agent = row.agent.as_deref().unwrap_or("no agent");
+    let (verb, rest) = match row.end {
+        TaskEnd::Left => ("left", " in progress"),
+        TaskEnd::Returned => ("set", " back to pending"),
+        TaskEnd::InProgress => ("has", " in progress"),
+        TaskEnd::NotStarted => ("did not start", ""),
+        TaskEnd::Unassigned => ("took", ""),
+    };
+    let chain = match ids.as_slice() {
+        [] => return format!("{agent} {verb} it{rest}"),
+        [first, .., last] if ids.len() > SHOWN_CHAIN => format!("{first} ← … ← {last}"),
+        ids => ids.join(" ← "),
+    };
+    format!("waited for {chain}, which {agent} {verb}{rest}")
+}
+
+fn people(report: &Report) -> Document {
+    let done = |name: &str| {
+        let own = |owner: Option<&String>| owner.is_some_and(|owner| owner == name);
+        report
+            .tasks
+            .iter()
+            .filter(|task| task.status == TaskStatus::Completed && own(task.owner.as_ref()))
+            .count()
+    };
+    let rows = report.overview.members.iter().map(|member| {
+        let name = member.name.as_str();
+        let time = report.work.agents.iter().find(|agent| agent.agent == name);
+        let spent = report.spending.agents.iter().find(|agent| agent.agent == name);
+        let caused = report
+            .incidents
+            .iter()
+            .filter(|one| one.agents.first().is_some_and(|agent| agent == name))
+            .count();
+        [
+            name.to_owned(),
+            thousands(done(name)),
+            duration(time.and_then(|time| time.working_ms)),
+            spent.and_then(|spent| spent.cost).map(dollars).unwrap_or_default(),
+            if caused > 0 { count(caused, "incident") } else { String::new() },
+        ]
+    });
+    let mut rows: Vec<[String; 5]> = rows.collect();
+    // Those who are part of an incident first, else in the order in which they joined.
+    rows.sort_by_key(|row| row[4].is_empty());
+    let hidden = rows.len().saturating_sub(SHOWN_PEOPLE);
+    rows.truncate(SHOWN_PEOPLE);
+    let mut document = Document::from(Table::of(&["agent", "done#", "worked#", "cost#", "caused"], rows));
+    more(&mut document, hidden, "agents");
+    document
+}
