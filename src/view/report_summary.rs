@@ -65,7 +65,7 @@ fn more(document: &mut Document, number: usize, what: &str) {
 
 fn incidents(report: &Report) -> Document {
     let mut document = Document::default();
-    // What it says is in the next section.
+    // Its tasks are in the next section.
     let shown = report.incidents.iter().filter(|incident| incident.kind != IncidentKind::UnfinishedWork);
     let shown: Vec<&Incident> = shown.collect();
     if report.incidents.is_empty() {
