@@ -11,7 +11,7 @@ use super::catalog::{self, catalog, redactor};
 use super::number;
 use super::output::{self, JsonOption};
 use crate::bundle::{ImportTarget, import};
-use crate::view::{self, HitDetail};
+use crate::view::{self, Document, HitDetail};
 use teamkeep_history::search::{Hit, Pattern, Request, SearchSummary, Step, Syntax, TextKind, find};
 use teamkeep_history::timeline::RunCatalog;
 use teamkeep_model::event::LEAD;
@@ -115,6 +115,7 @@ fn search(context: &Context, args: &Args, catalog: &RunCatalog) -> Result<()> {
         out: context.paged(),
         start: Instant::now(),
         hits: Vec::new(),
+        last: None,
         count: 0,
     };
     let found = find(catalog, &request, |step| printer.step(step))?;
@@ -133,6 +134,8 @@ struct Printer<'a> {
     start: Instant,
     /// For JSON, which is one object.
     hits: Vec<Hit>,
+    /// The hit before.
+    last: Option<Hit>,
     count: usize,
 }
 
@@ -169,8 +172,18 @@ impl Printer<'_> {
             self.progress = None;
         }
         let detail = if self.args.full { HitDetail::Text } else { HitDetail::Excerpt };
-        let break_ = if self.count > 1 { "\n" } else { "" };
-        let text = format!("{break_}{}", view::hit(&hit, detail).to_terminal(self.context.ui.columns()));
+        let place = |hit: &Hit| (hit.run.clone(), hit.session.clone().filter(|_| hit.run.is_none()));
+        let is_new = self.last.as_ref().is_none_or(|last| place(last) != place(&hit));
+        let mut document = Document::default();
+        if self.count > 1 && (is_new || self.args.full) {
+            document.blank();
+        }
+        if is_new {
+            document.append(view::run_of_hits(&hit));
+        }
+        document.append(view::hit(&hit, detail));
+        self.last = Some(hit);
+        let text = document.to_terminal(self.context.ui.columns());
         self.written(|out| out.write_all(text.as_bytes()))
     }
 
@@ -193,6 +206,11 @@ impl Printer<'_> {
             let object = json!({"v": 1, "hits": self.hits, "more": found.has_more, "stopped": stopped});
             output::print_json(context, &object)?;
         } else {
+            if let Some(last) = self.last.as_ref().filter(|_| !args.full) {
+                let text = view::command("to open the last one:", last).to_terminal(None);
+                quiet(self.out.write_all(text.as_bytes()))
+                    .map_err(|error| Error::caused("cannot write to stdout", error))?;
+            }
             quiet(self.out.flush()).map_err(|error| Error::caused("cannot write to stdout", error))?;
             match (self.count, found.has_more) {
                 (0, _) => self.print_no_match(found),

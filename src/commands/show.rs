@@ -24,6 +24,9 @@ pub struct Args {
     /// `log --since --until`
     #[arg(long, num_args = 2, value_names = ["FROM", "TO"], allow_hyphen_values = true, conflicts_with = "at")]
     diff: Option<Vec<String>>,
+    /// Each member, task and message, however many there are
+    #[arg(long)]
+    full: bool,
     #[command(flatten)]
     output: JsonOption,
 }
@@ -35,7 +38,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         }
         let at = moment_of_run(context, args.at.as_deref(), &run.run)?;
         let state = state(&catalog.archive, run, at);
-        args.output.page(context, &state, || view::state(run, &state))
+        args.output.page(context, &state, || view::state(run, &state, args.full))
     })
 }
 

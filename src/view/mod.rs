@@ -37,7 +37,7 @@ pub use report::{full_report, report};
 pub use report_summary::report_summary;
 pub use restore::{restored_files, restored_tasks, restored_worktrees, undone};
 pub use runs::runs;
-pub use search::{HitDetail, hit};
+pub use search::{HitDetail, command, hit, run_of_hits};
 pub use state::{diff, state};
 pub use status::{FOR_APPROVAL, status, status_line};
 pub use timeline::{EntryLines, TimelineOptions, ending, heading, timeline};

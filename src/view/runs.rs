@@ -6,11 +6,11 @@ use teamkeep_model::words::dollars;
 use super::document::{Column, Document, Table};
 use super::line::{GREEN, RED, Span, YELLOW, bold, dim, plain, styled};
 use super::values::{cut_to, short_id, thousands};
-use teamkeep_history::report::{RunOutcome, RunSummary};
+use teamkeep_history::report::{RunOutcome, RunSummary, Severity};
 use teamkeep_model::time::{self, Timestamp};
 
 /// Titles of the columns; `#` marks numbers.
-const TITLES: [&str; 7] = ["", "RUN", "TITLE", "TASKS#", "COST#", "DURATION#", "AGE#"];
+const TITLES: [&str; 8] = ["", "RUN", "TITLE", "TASKS#", "INCIDENTS", "COST#", "DURATION#", "AGE#"];
 const TITLE: usize = 2;
 /// A title is not cut to less than this.
 const MIN_TITLE_COLUMNS: usize = 12;
@@ -74,10 +74,23 @@ fn row(run: &RunSummary, id: &str, now: Timestamp) -> Vec<Span> {
         dim(id),
         plain(format!("{missing}{}", run.title)),
         plain(tasks),
+        incidents(run),
         plain(run.cost.map_or_else(String::new, dollars)),
         plain(time::duration((last.unwrap_or(now) - counts.started_at).num_seconds() * 1_000)),
         dim(last.map_or_else(|| "now".to_owned(), |last| age(last, now))),
     ]
+}
+
+/// The number of the worst incidents.
+fn incidents(run: &RunSummary) -> Span {
+    let worst = run.incidents.iter().find(|(severity, _)| **severity < Severity::Low);
+    worst.map_or_else(
+        || plain(""),
+        |(severity, number)| {
+            let style = if *severity == Severity::High { RED } else { YELLOW };
+            styled(style, format!("{} {}", thousands(*number), severity.name()))
+        },
+    )
 }
 
 /// The outcome as a mark.

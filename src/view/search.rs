@@ -2,9 +2,8 @@
 
 use super::document::Document;
 use super::line::{DIM, Line, YELLOW, bold, dim, plain, styled};
-use super::values::{actor, one_line};
+use super::values::{actor, minute, one_line};
 use teamkeep_history::search::{Hit, TextKind};
-use teamkeep_model::time;
 
 /// How much of a text is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,18 +12,39 @@ pub enum HitDetail {
     Text,
 }
 
-/// A hit: when, who and what, an excerpt with the matches marked, and the command that shows the place.
+/// The run of the hits below it.
+pub fn run_of_hits(hit: &Hit) -> Document {
+    let mut document = Document::default();
+    let team = hit.team.as_deref().or(hit.session.as_deref()).unwrap_or("no run");
+    document.line([bold(team), dim(hit.run.as_deref().unwrap_or_default())]);
+    document
+}
+
+/// A hit: when, who and what, and an excerpt with the matches marked, or the text with the command that shows the place.
 pub fn hit(hit: &Hit, detail: HitDetail) -> Document {
     let mut document = Document::default();
-    let at = if hit.at.is_valid() { time::moment(hit.at) } else { "unknown time".to_owned() };
-    let team = hit.team.as_deref().or(hit.run.as_deref()).unwrap_or("no run");
-    document.line([dim(at), bold(actor(&hit.agent)), plain(what(hit)), dim(format!("({team})"))]);
+    let at = if hit.at.is_valid() { minute(hit.at) } else { "unknown time".to_owned() };
+    let head = [dim(at), bold(actor(&hit.agent)), plain(what(hit))];
     match detail {
-        HitDetail::Text => hit.text.lines().for_each(|line| document.line([plain(" "), plain(line)])),
-        HitDetail::Excerpt => document.line(excerpt(hit)),
+        HitDetail::Text => {
+            document.line(head);
+            hit.text.lines().for_each(|line| document.line([plain(" "), plain(line)]));
+            document.append(command("  $", hit));
+        }
+        HitDetail::Excerpt => {
+            let mut line = Line::from(head);
+            line.attach(plain(":"));
+            document.line(excerpt(hit, line).hanging(2));
+        }
     }
+    document
+}
+
+/// The command that shows the place of a hit, after these words.
+pub fn command(words: &str, hit: &Hit) -> Document {
+    let mut document = Document::default();
     if let Some(command) = &hit.command {
-        document.code([styled(DIM, format!("  $ {command}"))]);
+        document.code([styled(DIM, format!("{words} {command}"))]);
     }
     document
 }
@@ -42,8 +62,7 @@ fn what(hit: &Hit) -> String {
     }
 }
 
-fn excerpt(hit: &Hit) -> Line {
-    let mut line = Line::from([plain(" ")]);
+fn excerpt(hit: &Hit, mut line: Line) -> Line {
     for (place, (text, is_match)) in hit.snippet.pieces().into_iter().enumerate() {
         let span = if is_match { styled(YELLOW.bold(), text) } else { plain(text) };
         if place == 0 { line.push(span) } else { line.attach(span) }

@@ -7,12 +7,19 @@ use super::describe::message_text;
 use super::document::Document;
 use super::line::{BLUE, GREEN, RED, Span, bold, dim, plain, styled};
 use super::values::{
-    actor, blocked_by, count, first_line, moment_since, name_style, since, task_style, text_field,
+    actor, blocked_by, count, first_line, moment_since, name_style, since, task_style, text_field, thousands,
 };
 use teamkeep_history::timeline::{Diff, RunData, State, Things};
 
-/// The members, tasks and messages of a run at a moment.
-pub fn state(data: &RunData, state: &State) -> Document {
+/// With these, the state of a large team fits into forty lines.
+const SHOWN_MEMBERS: usize = 8;
+const SHOWN_TASKS: usize = 12;
+const SHOWN_INBOXES: usize = 8;
+
+/// The members, tasks and messages of a run at a moment; without `is_full`, only the first of each, and of an inbox the last
+/// message.
+pub fn state(data: &RunData, state: &State, is_full: bool) -> Document {
+    let most = |number| if is_full { usize::MAX } else { number };
     let started_at = data.run.started_at;
     let since = |at| since(started_at, at);
     let mut document = Document::default();
@@ -35,7 +42,7 @@ pub fn state(data: &RunData, state: &State) -> Document {
     if has_team || !state.members.is_empty() {
         document.line(title("Members", state.members.len()));
     }
-    for (name, member) in &state.members {
+    for (name, member) in state.members.iter().take(most(SHOWN_MEMBERS)) {
         let role = [text_field(member, "agentType"), text_field(member, "model")];
         let prompt = first_line(text_field(member, "prompt").unwrap_or_default());
         let left = state.gone.members.get(name).map(|at| format!("left {}", since(*at)));
@@ -46,10 +53,16 @@ pub fn state(data: &RunData, state: &State) -> Document {
         ];
         document.line([indented(name).width(14)].into_iter().chain(separated(about)).collect::<Vec<_>>());
     }
+    more(&mut document, state.members.len(), most(SHOWN_MEMBERS));
     if has_team || !state.tasks.is_empty() {
         document.line(title("Tasks", state.tasks.len()));
     }
-    for (id, task) in &state.tasks {
+    let is_done = |task: &Value| matches!(text_field(task, "status"), Some("completed" | "deleted"));
+    let mut tasks: Vec<(&String, &Value)> = state.tasks.iter().collect();
+    // Of many, those that are not done come first.
+    let is_long = tasks.len() > most(SHOWN_TASKS);
+    tasks.sort_by_key(|(id, task)| (is_long && is_done(task), id.parse().unwrap_or(u64::MAX)));
+    for (id, task) in tasks.into_iter().take(most(SHOWN_TASKS)) {
         let status = text_field(task, "status").unwrap_or("unknown");
         let owner = text_field(task, "owner").unwrap_or("-");
         let removed = state.gone.tasks.get(id).map(|removal| {
@@ -68,6 +81,7 @@ pub fn state(data: &RunData, state: &State) -> Document {
         ];
         document.line(columns.into_iter().chain(separated(about)).collect::<Vec<_>>());
     }
+    more(&mut document, state.tasks.len(), most(SHOWN_TASKS));
     let worktrees = data.worktrees(state.at);
     if !worktrees.is_empty() {
         document.line(title("Worktrees", worktrees.len()));
@@ -81,15 +95,22 @@ pub fn state(data: &RunData, state: &State) -> Document {
             document.line([dim("  from snapshots, may be incomplete; `log` has every message")]);
         }
     }
-    for (owner, messages) in &state.inboxes {
+    for (owner, messages) in state.inboxes.iter().take(most(SHOWN_INBOXES)) {
         document.line([indented(owner).width(14), plain(count(messages.len(), "message"))]);
-        for message in messages {
+        for message in messages.iter().skip(messages.len().saturating_sub(most(1))) {
             let from = text_field(message, "from").unwrap_or("unknown");
             let from_name = styled(name_style(from), from).width(10);
             document.line([dim("    from"), from_name, plain(message_text(message, owner))]);
         }
     }
+    more(&mut document, state.inboxes.len(), most(SHOWN_INBOXES));
     document
+}
+
+fn more(document: &mut Document, number: usize, shown: usize) {
+    if number > shown {
+        document.line([dim(format!("  and {} more (show them with --full)", thousands(number - shown)))]);
+    }
 }
 
 /// The dependencies that are not completed. Claude Code keeps the ids of completed tasks in `blockedBy`.

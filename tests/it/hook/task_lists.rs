@@ -107,7 +107,7 @@ fn events_of_a_named_list_are_shown_like_those_of_the_teams_list() {
     let ids: Vec<&Value> =
         status["teams"][0]["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
     assert_eq!(ids, ["2", "3"]);
-    assert!(sandbox.told(&["report"]).contains("Task 3"));
+    assert!(sandbox.told(&["report", "--full"]).contains("Task 3"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use super::input::ReportInput;
 use super::tasks::TaskHistory;
 use crate::timeline::{Entry, Kind, RunData, Summary, Timeline};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use teamkeep_config::Config;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::{Timestamp, duration};
@@ -22,6 +23,8 @@ pub struct RunSummary {
     pub completed: usize,
     /// Number of tasks that something lost, without those that were only open at the end.
     pub tasks_lost: usize,
+    /// Incidents that are not resolved, by severity.
+    pub incidents: BTreeMap<Severity, usize>,
     /// In US dollars; `None` if it is unknown.
     pub cost: Option<f64>,
     #[serde(flatten)]
@@ -31,7 +34,7 @@ pub struct RunSummary {
 /// The cached file about a run.
 const FILE_NAME: &str = "summary.json";
 /// Version of what is counted, and how.
-const VERSION: u32 = 5;
+const VERSION: u32 = 6;
 /// Late events of a run are still recorded for a while after its end.
 const GRACE_PERIOD: chrono::TimeDelta = chrono::TimeDelta::minutes(10);
 
@@ -49,11 +52,16 @@ struct SummaryCache {
 impl RunSummary {
     pub fn of(data: &RunData, timeline: &Timeline, config: &Config, now: Timestamp) -> RunSummary {
         let report = Report::of(data, timeline, config, now);
+        let mut incidents = BTreeMap::new();
+        for incident in report.incidents.iter().filter(|incident| !incident.resolved) {
+            *incidents.entry(incident.severity).or_default() += 1;
+        }
         let losses = report.incidents.iter().filter(|incident| incident.kind != IncidentKind::UnfinishedWork);
         RunSummary {
             outcome: report.verdict.kind,
             completed: report.overview.count.completed,
             tasks_lost: losses.map(|incident| incident.cost.tasks_lost).sum(),
+            incidents,
             cost: report.spending.cost,
             title: report.verdict.title,
             counts: Summary::of(data, timeline),
