@@ -7,7 +7,7 @@ use super::describe::{print_unsent, unsent};
 use super::document::Document;
 use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
 use super::values::{age, blocked_by, count, name_style, size, task_style};
-use crate::status::{AgentState, Board, Status, StatusLine, StoreStats, TeamStatus, count_states};
+use crate::status::{AgentState, Board, Member, Status, StatusLine, StoreStats, TeamStatus, count_states};
 use teamkeep_config::Gate;
 use teamkeep_history::report::{Incident, Severity};
 use teamkeep_hook::enforcement::Pause;
@@ -16,6 +16,8 @@ use teamkeep_model::time::{self, Timestamp};
 
 /// Number of incidents of a team that are shown.
 const MAX_INCIDENTS: usize = 3;
+/// Number of open tasks of a team that are shown, those in progress first.
+const MAX_TASKS: usize = 12;
 
 pub fn status(status: &Status, now: Timestamp) -> Document {
     let mut document = Document::default();
@@ -124,6 +126,9 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
     document.line([plain("  Members"), dim(format!("({counts})"))]);
     let width = members.iter().map(|member| member.state.word().len()).max().unwrap_or_default();
     let names = members.iter().map(|member| member.name.chars().count()).max().unwrap_or_default();
+    // Who needs attention comes first.
+    let mut members: Vec<&Member> = members.iter().collect();
+    members.sort_by_key(|member| (member.state, member.name.as_str()));
     for member in members {
         let unread = if member.unread > 0 { format!("{} unread", member.unread) } else { String::new() };
         let own = tasks.iter().filter(|task| member.tasks.contains(&task.id));
@@ -142,11 +147,14 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
             styled(style(member.state), why),
         ]);
     }
-    let (done, open): (Vec<_>, Vec<_>) = tasks.iter().partition(|task| task.status == TaskStatus::Completed);
+    let (done, mut open): (Vec<_>, Vec<_>) =
+        tasks.iter().partition(|task| task.status == TaskStatus::Completed);
     if !tasks.is_empty() {
         document.line([plain("  Tasks"), dim(format!("({} of {} done)", done.len(), tasks.len()))]);
     }
-    for task in open {
+    open.sort_by_key(|task| task.status != TaskStatus::InProgress);
+    let hidden = open.len().saturating_sub(MAX_TASKS);
+    for task in open.into_iter().take(MAX_TASKS) {
         let owner = task.owner.as_deref().unwrap_or("-");
         document.line([
             plain(format!("    {}", task.id)).width(6),
@@ -155,6 +163,9 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
             plain(&task.subject),
             dim(blocked_by(&task.blocked_by)),
         ]);
+    }
+    if hidden > 0 {
+        document.line([dim(format!("    … {}; to see all: teamkeep watch", count(hidden, "more task")))]);
     }
 }
 

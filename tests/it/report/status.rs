@@ -53,9 +53,9 @@ fn status_shows_working_and_idle_agents_and_open_tasks() {
     insta::assert_snapshot!(sizeless(&sandbox.told(&["status"])), @"
     session-aaaaaaaa running for 6 s, last event 1 s ago
       Members (1 working, 1 idle, 1 joined)
-        team-lead  joined  6 s
         alice      working 4 s         task 2 Task 2
         bob        idle    3 s         1 unread
+        team-lead  joined  6 s
       Tasks (1 of 3 done)
         2  in_progress alice    Task 2
         3  pending     -        Task 3
