@@ -28,7 +28,12 @@ pub struct TimelineOptions {
 
 impl TimelineOptions {
     pub fn shows(&self, entry: &Entry) -> bool {
-        self.all || matters(entry) || (self.asked && !entry.is_automatic())
+        let is_blocked = matches!(&entry.kind, EntryKind::Message(message) if message.judged.is_some());
+        match is_blocked {
+            // The verdict that follows names the message; this entry has its text.
+            true => self.all || self.asked || self.full,
+            false => self.all || matters(entry) || (self.asked && !entry.is_automatic()),
+        }
     }
 }
 
