@@ -7,10 +7,11 @@ use serde_json::{Value, json, value::RawValue};
 
 use super::catalog;
 use teamkeep_config::Gate;
-use teamkeep_hook::enforcement::{LONGEST_PAUSE, OverrideFile, Pause, SnapshotReader, allowance_payload};
+use teamkeep_hook::enforcement::{LONGEST_PAUSE, OverrideFile, SnapshotReader};
 use teamkeep_model::event::{Actor, Event, Id, LEAD, OVERRIDE, SafeName};
 use teamkeep_model::time;
 use teamkeep_model::unicode::fold;
+use teamkeep_policy::{Pause, allowance_payload};
 use teamkeep_store::log::{Appending, Logs};
 use teamkeep_system::error::{Error, Result, nearest, unknown};
 use teamkeep_terminal::{Context, compact};

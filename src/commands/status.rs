@@ -54,7 +54,7 @@ fn read_status(context: &Context, catalog: &RunCatalog) -> Result<(OpenedRun, St
     if let Err(error) = overrides.try_read() {
         context.ui.warn(format!("pauses and allowances ignored: {error}"));
     }
-    let overrides = overrides.read();
+    let overrides = overrides.read_active(context.clock.now());
     let around = catalog::surroundings(context, catalog);
     let status = Status::of(catalog, &opened, around, overrides, context.clock.now());
     Ok((opened, status))
@@ -73,11 +73,10 @@ pub fn line() -> ExitCode {
 }
 
 fn status_line(context: &Context) -> Option<StatusLine> {
-    let session = session_of_stdin();
-    let overrides = OverrideFile::new(&context.paths.store, Duration::ZERO).read();
+    let (session, now) = (session_of_stdin(), context.clock.now());
+    let overrides = OverrideFile::new(&context.paths.store, Duration::ZERO).read_active(now);
     let archive = catalog::archive(context);
-    let now = context.clock.now();
-    let line = StatusLine::find(&archive, session.as_deref(), &context.paths, &overrides, now)?;
+    let line = StatusLine::find(&archive, session.as_deref(), &context.paths, &overrides)?;
     let attention = Attention::stored(&archive, &line.run, now).or_else(|| observe(context, &line.run));
     Some(line.with(attention))
 }

@@ -11,10 +11,10 @@ use super::board::AgentState;
 use super::observed::Observed;
 use super::{is_alive, unread};
 use teamkeep_history::timeline::RunData;
-use teamkeep_hook::enforcement::{GateStateStore, Overrides, SnapshotReader};
+use teamkeep_hook::enforcement::{GateStateStore, SnapshotReader};
 use teamkeep_model::event::LEAD;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::{Decision, RecordedVerdict, TeamState, VERDICT};
+use teamkeep_policy::{Decision, Overrides, RecordedVerdict, TeamState, VERDICT};
 use teamkeep_store::archive::{Archive, Index, RunRecord};
 use teamkeep_store::log::{self, Logs};
 use teamkeep_system::paths::Paths;
@@ -47,7 +47,6 @@ impl StatusLine {
         session: Option<&str>,
         paths: &Paths,
         overrides: &Overrides,
-        now: Timestamp,
     ) -> Option<StatusLine> {
         let (run, index) = open_runs(archive, session).max_by_key(|(_, index)| index.at)?;
         let ledger = GateStateStore::new(archive.run_dir(&run.run)?, Duration::ZERO).read().ledger;
@@ -70,9 +69,10 @@ impl StatusLine {
             escalations,
             blind: !state.missing.is_empty(),
             unreadable: !state.unreadable.is_empty(),
-            paused: overrides.pauses.iter().any(|pause| {
-                pause.is_in_force(now) && pause.team.as_deref().is_none_or(|paused| paused == team)
-            }),
+            paused: overrides
+                .pauses
+                .iter()
+                .any(|pause| pause.team.as_deref().is_none_or(|paused| paused == team)),
             team,
             run: run.run,
         })

@@ -21,9 +21,8 @@ use teamkeep_history::report::Incident;
 use teamkeep_history::timeline::{
     Entry, OpenedRun, RunCatalog, RunData, UnsentAnswer, is_client_gone, unsent_answers,
 };
-use teamkeep_hook::enforcement::Overrides;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::{Decision, TeamState};
+use teamkeep_policy::{Decision, Overrides, TeamState};
 use teamkeep_store::archive::{Archive, RunRecord};
 
 #[derive(Debug, Serialize)]
@@ -60,7 +59,6 @@ impl Status {
     ) -> Status {
         let mut overrides = overrides;
         overrides.v = 1;
-        overrides.retain_active(now);
         let live = opened.runs.iter().filter(|data| !data.client_gone);
         Status {
             v: 1,

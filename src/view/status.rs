@@ -10,9 +10,9 @@ use super::values::{age, blocked_by, count, name_style, size, task_style};
 use crate::status::{AgentState, Board, Member, Status, StatusLine, StoreStats, TeamStatus, count_states};
 use teamkeep_config::Gate;
 use teamkeep_history::report::{Incident, Severity};
-use teamkeep_hook::enforcement::Pause;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::{self, Timestamp};
+use teamkeep_policy::Pause;
 
 /// Number of incidents of a team that are shown.
 const MAX_INCIDENTS: usize = 3;

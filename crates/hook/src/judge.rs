@@ -9,17 +9,16 @@ use serde_json::value::to_raw_value;
 
 use super::call::Call;
 use super::{BackgroundMode, MAX_CHARS, Recorder};
-use crate::enforcement::{
-    FoundOverrides, OverrideFile, Overrides, PolicyOutcome, PolicyRequest, allowance_payload,
-};
-use crate::response::{Answer, BLOCK_EXIT_CODE};
+use crate::enforcement::{FoundOverrides, OverrideFile, PolicyOutcome, PolicyRequest};
+use crate::response::BLOCK_EXIT_CODE;
 use teamkeep_config::{ORGANIZATION_FILE, OnError, Problem};
 use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::{Actor, Event, Id, OVERRIDE};
 use teamkeep_model::payload::{EventKind, MessageKind, Payload};
 use teamkeep_model::{Note, Tool};
 use teamkeep_policy::{
-    Decision, Evaluation, Judged as JudgedEvent, Reason, Rules, Sent, Verdict, escaped, failure, log_line,
+    Decision, Evaluation, Judged as JudgedEvent, Overrides, Rules, Sent, Verdict, allowance_payload, escaped,
+    failure, log_line,
 };
 use teamkeep_store::access::{Obstacle, unexpected};
 use teamkeep_store::archive::CaptureScope;
@@ -148,21 +147,8 @@ impl Call<'_> {
                 self.record_verdict(verdict, &log);
             }
         }
-        let Some(verdict) = evaluation.decisive() else { return };
-        if verdict.decision == Decision::Block {
-            self.outcome.answer = Answer::block(kind, verdict.text());
-            return;
-        }
-        // An action allowed after blocks, and each warning, is reported once for each state of the tasks.
-        let shown = evaluation.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
-        let mut notices: Vec<String> =
-            shown.filter_map(|verdict| notice(kind, &self.by.actor, verdict)).collect();
-        if !notices.is_empty() {
-            // An error of the recorder is reported as well.
-            let answer = std::mem::take(&mut self.outcome.answer);
-            notices.extend(Some(answer.stderr.clone()).filter(|failure| !failure.is_empty()));
-            self.outcome.answer = answer.and_warn(kind, &notices.join("\n"));
-        }
+        let answer = std::mem::take(&mut self.outcome.answer);
+        self.outcome.answer = answer.and_verdicts(kind, &self.by.actor, evaluation);
     }
 
     pub(crate) fn record_verdict(&mut self, verdict: &Verdict, log: &EventLog) {
@@ -200,28 +186,6 @@ impl Call<'_> {
         let file = OverrideFile::new(&recorder.paths.store, recorder.config.log.lock_patience);
         file.note_recorded(found)
             .map_err(|error| Error::caused("cannot mark the overrides as recorded", error))
-    }
-}
-
-/// The message for a verdict that allows the action; `None` if it needs none.
-fn notice(kind: EventKind, actor: &Actor, verdict: &Verdict) -> Option<String> {
-    match verdict.decision {
-        Decision::Warn => Some(verdict.text()),
-        Decision::Allow if verdict.escalated => {
-            // An idle event is reported to the user, and a tool call to the agent.
-            let what = match kind {
-                EventKind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").text(),
-                _ => "this action".to_owned(),
-            };
-            let blocks = match verdict.blocks.unwrap_or_default() {
-                1 => "1 block".to_owned(),
-                blocks => format!("{blocks} blocks"),
-            };
-            let source = verdict.source();
-            let reason = verdict.reason.trim_end_matches('.');
-            Some(format!("teamkeep allowed {what} after {blocks} ({source}: {reason})"))
-        }
-        _ => None,
     }
 }
 

@@ -2,7 +2,10 @@
 
 use serde_json::{Value, json};
 
+use teamkeep_model::event::Actor;
 use teamkeep_model::payload::EventKind;
+use teamkeep_model::words::count;
+use teamkeep_policy::{Decision, Evaluation, Reason, Verdict};
 
 pub const BLOCK_EXIT_CODE: u8 = 2;
 
@@ -47,6 +50,23 @@ impl Answer {
         Answer { stdout: format!("{output}\n"), ..Answer::default() }
     }
 
+    /// Adds the verdicts on the event to a response that no gate decided. A block replaces it.
+    #[must_use]
+    pub fn and_verdicts(self, kind: EventKind, actor: &Actor, evaluation: &Evaluation) -> Answer {
+        if let Some(block) = evaluation.decisive().filter(|verdict| verdict.decision == Decision::Block) {
+            return Answer::block(kind, block.text());
+        }
+        // An action allowed after blocks, and each warning, is reported once for each state of the tasks.
+        let shown = evaluation.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
+        let mut notices: Vec<String> = shown.filter_map(|verdict| notice(kind, actor, verdict)).collect();
+        if notices.is_empty() {
+            return self;
+        }
+        // An error of the recorder is reported as well.
+        notices.extend(Some(self.stderr.clone()).filter(|failure| !failure.is_empty()));
+        self.and_warn(kind, &notices.join("\n"))
+    }
+
     pub(crate) fn and_warn(self, kind: EventKind, reason: &str) -> Answer {
         let Ok(mut output) = serde_json::from_str::<Value>(&self.stdout) else {
             return Answer::warn(kind, reason);
@@ -89,6 +109,25 @@ impl Answer {
         }
         output["hookSpecificOutput"] = specific;
         Answer::json(&output)
+    }
+}
+
+/// The message for a verdict that allows the action; `None` if it needs none.
+fn notice(kind: EventKind, actor: &Actor, verdict: &Verdict) -> Option<String> {
+    match verdict.decision {
+        Decision::Warn => Some(verdict.text()),
+        Decision::Allow if verdict.escalated => {
+            // An idle event is reported to the user, and a tool call to the agent.
+            let what = match kind {
+                EventKind::TeammateIdle => Reason::default().name(actor.shown()).then(" to go idle").text(),
+                _ => "this action".to_owned(),
+            };
+            let blocks = count(verdict.blocks.unwrap_or_default(), "block");
+            let source = verdict.source();
+            let reason = verdict.reason.trim_end_matches('.');
+            Some(format!("teamkeep allowed {what} after {blocks} ({source}: {reason})"))
+        }
+        _ => None,
     }
 }
 

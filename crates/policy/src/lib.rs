@@ -18,6 +18,7 @@ mod git;
 mod ledger;
 mod live_state;
 mod observe;
+mod overrides;
 mod reason;
 mod rules;
 pub mod spending;
@@ -38,6 +39,7 @@ pub use live_state::{
     Activity, Change, Hold, LiveState, MemberState, Removal, Sign, TaskChange, TaskEvent, TaskState,
 };
 pub use observe::{Sent, asks, stopped};
+pub use overrides::{Lift, Overrides, Pause, allowance_payload};
 pub use reason::{MAX_LISTED, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, escaped};
 pub use rules::Rules;
 pub use team_state::{Judgement, TeamState, Unreadable};

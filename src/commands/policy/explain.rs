@@ -18,7 +18,7 @@ use teamkeep_model::payload::{self, KNOWN, Payload};
 use teamkeep_model::{Tool, time};
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::{
-    Access, Case, Decision, EvaluationInput, Finding, Guard, Judged, Rules, Verdict, evaluate, judge,
+    Access, Case, Decision, EvaluationInput, Finding, Guard, Judged, Lift, Rules, Verdict, evaluate, judge,
 };
 use teamkeep_system::error::{Error, Result, unknown};
 use teamkeep_system::stdin;
@@ -60,7 +60,7 @@ fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {
     let input = found.input(&context.config.report.price, &source);
     let mut document = Document::default();
     row(&mut document, "id", &recorded.id);
-    explain(context, &mut document, &source, &input, backtest::judged(recorded, &payload));
+    explain(&mut document, &source, &input, backtest::judged(recorded, &payload));
     for verdict in found.verdicts() {
         let text =
             format!("{} {}: {}", verdict.word(), verdict.source(), verdict.reason.trim_end_matches('.'));
@@ -109,7 +109,7 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
     let access = access(&source.policy, &event, || input.state.ledger.files.clone());
     let event = Judged { access: access.as_ref(), ..event };
     let mut document = Document::default();
-    explain(context, &mut document, &source, &input, event);
+    explain(&mut document, &source, &input, event);
     Ok(document)
 }
 
@@ -130,13 +130,7 @@ fn row(document: &mut Document, title: &str, text: impl AsRef<str>) {
 }
 
 /// Adds the conditions, evaluates the gates, and applies the loop guard to copies of the counts.
-fn explain(
-    context: &Context,
-    document: &mut Document,
-    source: &PolicySource,
-    input: &ExplainInput,
-    event: Judged<'_>,
-) {
+fn explain(document: &mut Document, source: &PolicySource, input: &ExplainInput, event: Judged<'_>) {
     let name = event.payload.event_name().unwrap_or("unknown");
     let tool = event.payload.tool_name().map(|tool| format!(" {tool}")).unwrap_or_default();
     row(document, "event", format!("{name}{tool}"));
@@ -161,32 +155,30 @@ fn explain(
             row(document, "spent", summary);
         }
     }
-    let (team, now) = (input.state.name.as_deref(), context.clock.now());
     let mut guard = input.guard.clone();
     let max_blocks = source.policy.max_blocks;
     let counted =
         EvaluationInput { event: &event, findings: &findings, policy: &source.policy, rules: &rules };
-    let judgement = evaluate(counted, &input.state, &mut guard, |finding| {
-        let allowed = || input.overrides.allowed_shutdown(&finding.about, &input.state.members).is_some();
-        (finding.gate == Gate::PrematureShutdown && allowed())
-            || input.overrides.is_paused(finding.gate, team, now)
+    let (team, mut overrides) = (input.state.name.as_deref(), input.overrides.clone());
+    let evaluation = evaluate(counted, &input.state, &mut guard, |finding| {
+        match overrides.lift(finding, &source.policy, team, &input.state.members) {
+            Some(Lift::Allowance(name)) => {
+                let name = name.to_owned();
+                overrides.use_up(&name)
+            }
+            lift => lift.is_some(),
+        }
     });
-    for verdict in &judgement.verdicts {
+    for verdict in &evaluation.verdicts {
         let finding = findings.iter().find(|one| one.gate.name() == verdict.gate && one.rule == verdict.rule);
         if let Some(result) = finding.and_then(|finding| guard_result(verdict, finding, &guard, max_blocks)) {
             document.line([plain(format!("loop guard {}: {result}", verdict.source()))]);
         }
     }
-    let decisive = judgement.decisive();
+    let decisive = evaluation.decisive();
     let verdict = decisive.map(|one| format!("{} {}", one.word(), one.source()));
     row(document, "verdict", verdict.as_deref().unwrap_or("allow"));
-    let answer = match decisive {
-        Some(verdict) if verdict.decision == Decision::Block => Answer::block(event.kind, verdict.text()),
-        Some(verdict) if verdict.decision == Decision::Warn && !verdict.repeated => {
-            Answer::warn(event.kind, &verdict.text())
-        }
-        _ => Answer::allow(),
-    };
+    let answer = Answer::allow().and_verdicts(event.kind, &input.actor, &evaluation);
     row(document, "response", format!("exit {}", answer.exit));
     for (stream, output) in [("stdout", &answer.stdout), ("stderr", &answer.stderr)] {
         let text = output.trim_end();

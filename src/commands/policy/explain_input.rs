@@ -12,13 +12,13 @@ use teamkeep_config::Price;
 use teamkeep_history::{Range, Reader};
 use teamkeep_hook::attribution::{self, CallContext};
 use teamkeep_hook::enforcement::{
-    GateState, GateStateStore, OverrideFile, Overrides, RunSpending, SnapshotReader, run_of_session,
+    GateState, GateStateStore, OverrideFile, RunSpending, SnapshotReader, run_of_session,
 };
 use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::{Actor, Recorded, SafeName};
 use teamkeep_model::payload::Payload;
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::{Guard, Judgement, RecordedVerdict, TeamState, Verdict};
+use teamkeep_policy::{Guard, Judgement, Overrides, RecordedVerdict, TeamState, Verdict};
 use teamkeep_store::archive::{Archive, Index, RunRecord};
 use teamkeep_store::log::Logs;
 use teamkeep_system::error::{Error, Result};

@@ -1,11 +1,12 @@
 //! `teamkeep policy explain`.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::recorded_cases::{ASKED, BEGAN, everything, explain, file, test};
 use super::team_sandbox::Team;
+use crate::support::machine::{As, Machine};
 use crate::support::reenact::{Trace, local};
-use crate::support::sandbox::{Sandbox, lines};
+use crate::support::sandbox::{CommandResult, Sandbox, lines};
 
 #[test]
 fn explain_changes_nothing() {
@@ -132,4 +133,92 @@ fn the_recorded_verdict_is_printed_next_to_the_new_one() {
             result.out
         );
     }
+}
+
+/// A team in which bob has an unfinished task.
+fn busy(config: &str) -> Team {
+    let team = Team::new(config);
+    team.roster(&["bob"]);
+    // Before the last hook call: explain judges by the last snapshots.
+    team.task(1, "in_progress", "bob", &[]);
+    team.spawn("bob");
+    team
+}
+
+/// Asserts that explain predicted the hook's response to the same payload.
+fn assert_predicted(explained: &str, hook: &CommandResult) {
+    let (_, response) = explained.split_once("\nresponse   ").unwrap();
+    let stdout =
+        if hook.out.is_empty() { String::new() } else { format!("  stdout  {}\n", hook.out.trim_end()) };
+    let stderr = if hook.err.is_empty() { "" } else { "  stderr  the reason of the gate above\n" };
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = format!("exit {}\n{stdout}{stderr}", hook.code.unwrap());
+    assert_eq!(words(response), words(&expected), "{explained}");
+}
+
+/// Explains a request for bob's shutdown, then calls the hook with it, and returns the verdict of both.
+fn asked_and_predicted(team: &Team, id: &str) -> String {
+    team.sandbox.think();
+    let request = json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "done"}});
+    let fields = json!({"tool_name": "SendMessage", "tool_input": request, "tool_use_id": id});
+    let payload = team.payload("PreToolUse", None, fields.clone());
+    let explained = explain(&team.sandbox, &payload.to_string(), &[]).out;
+    let hook = team.event("PreToolUse", None, fields);
+    assert_predicted(&explained, &hook);
+    let (_, verdict) = explained.split_once("\nverdict    ").unwrap();
+    format!("{} | {}", verdict.lines().next().unwrap(), hook.out.trim_end())
+}
+
+#[test]
+fn a_pass_of_the_loop_guard_is_predicted_with_its_message() {
+    let team = busy("[policy]\nmax-blocks = 1\n");
+    assert_eq!(asked_and_predicted(&team, "1"), "block premature-shutdown | ");
+    insta::assert_snapshot!(asked_and_predicted(&team, "2"), @r#"allow after blocks premature-shutdown | {"systemMessage":"teamkeep allowed this action after 1 block (premature-shutdown: a shutdown request to bob, who still owns task 1 \"Subject 1\" (in_progress, owner bob))","hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"teamkeep allowed this action after 1 block (premature-shutdown: a shutdown request to bob, who still owns task 1 \"Subject 1\" (in_progress, owner bob))"}}"#);
+}
+
+#[test]
+fn an_allowance_lifts_a_block_and_is_not_used_up_by_a_warning() {
+    let team = busy("[policy.premature-shutdown]\nmode = \"warn\"\n");
+    assert_eq!(team.sandbox.run(&["allow", "bob"]).code, Some(0));
+    assert!(asked_and_predicted(&team, "1").starts_with("warn premature-shutdown | {"));
+    assert!(team.sandbox.told(&["status"]).contains("allowed once: shutdown of bob"));
+    team.sandbox.write_config("");
+    assert_eq!(asked_and_predicted(&team, "2"), "paused premature-shutdown | ");
+    assert_eq!(asked_and_predicted(&team, "3"), "block premature-shutdown | ");
+}
+
+#[test]
+fn all_warnings_are_predicted_in_one_message() {
+    let rule = |name: &str| {
+        format!(
+            "[[rule]]\nname = \"{name}\"\ntools = [\"SendMessage\"]\naction = \"warn\"\nreason = \"{name}\"\n"
+        )
+    };
+    let team = busy(&format!("[policy.premature-shutdown]\nmode = \"off\"\n{}{}", rule("one"), rule("two")));
+    insta::assert_snapshot!(asked_and_predicted(&team, "1"), @r#"warn rule one | {"systemMessage":"Warning: one\nWarning: two","hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"Warning: one\nWarning: two"}}"#);
+}
+
+#[test]
+fn a_pause_does_not_lift_a_gate_that_the_organization_has_fixed() {
+    let Some(machine) = Machine::new() else { return };
+    let fixed =
+        "[organization]\nfixed = [\"policy.protect-lead\"]\n[policy.protect-lead]\nmode = \"block\"\n";
+    machine.write("teamkeep/teamkeep.toml", fixed);
+    let config = json!({"name": "t1", "createdAt": 1, "leadSessionId": "s1", "members": [{"name": "team-lead"}, {"name": "bob"}]});
+    let path = machine.home(".claude/teams/t1/config.json");
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, config.to_string()).unwrap();
+    let call = |tool: &str, input: Value, id: &str| {
+        json!({"session_id": "s1", "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input,
+            "tool_use_id": id, "cwd": machine.home("")})
+    };
+    machine.hook(&call("TaskList", json!({}), "1"), &[]);
+    assert_eq!(machine.run(As::User, "pause 1h").code, Some(0));
+    let request = json!({"to": "team-lead", "message": {"type": "shutdown_request"}});
+    let payload = call("SendMessage", request, "2");
+    let explained = machine.feed("policy explain", &payload, &[]).out;
+    let hook = machine.hook(&payload, &[]);
+    assert_eq!(hook.code, Some(2), "{}", hook.err);
+    assert!(explained.contains("\nverdict    block protect-lead\n"), "{explained}");
+    assert_predicted(&explained, &hook);
 }

@@ -53,6 +53,13 @@ impl Team {
     }
 
     pub fn event(&self, event: &str, agent_of: Option<&str>, fields: Value) -> CommandResult {
+        let payload = self.payload(event, agent_of, fields);
+        let project = self.sandbox.home().join("parser");
+        let env = [("CLAUDE_PROJECT_DIR", project.to_str().unwrap())];
+        self.sandbox.feed(&crate::support::sandbox::kebab(event), payload.to_string().as_bytes(), &env)
+    }
+
+    pub fn payload(&self, event: &str, agent_of: Option<&str>, fields: Value) -> Value {
         let transcript = self.sandbox.client(&format!("projects/p/{SESSION}.jsonl"));
         let mut payload = json!({"session_id": SESSION, "transcript_path": transcript, "cwd": self.sandbox.home().join("parser"),
             "hook_event_name": event});
@@ -69,9 +76,7 @@ impl Team {
             _ => {}
         }
         all.extend(fields.as_object().unwrap().clone());
-        let project = self.sandbox.home().join("parser");
-        let env = [("CLAUDE_PROJECT_DIR", project.to_str().unwrap())];
-        self.sandbox.feed(&crate::support::sandbox::kebab(event), payload.to_string().as_bytes(), &env)
+        payload
     }
 
     /// A tool that is about to run: the hook's exit code.

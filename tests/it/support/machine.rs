@@ -112,9 +112,14 @@ impl Machine {
 
     /// Calls the hook for a tool with this payload, as a user.
     pub fn hook(&self, payload: &serde_json::Value, env: &[(&str, &str)]) -> CommandResult {
+        self.feed("hook pre-tool-use", payload, env)
+    }
+
+    /// Runs a command with this payload on stdin, as a user.
+    pub fn feed(&self, line: &str, payload: &serde_json::Value, env: &[(&str, &str)]) -> CommandResult {
         let file = self.home("payload.json");
         std::fs::write(&file, payload.to_string()).unwrap();
-        let line = format!("exec /usr/local/bin/teamkeep hook pre-tool-use <{}", file.display());
+        let line = format!("exec /usr/local/bin/teamkeep {line} <{}", file.display());
         self.output(As::User, &["/bin/sh", "-c", &line], env).into()
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::access::access;
 use super::completion;
 use super::gate_state::{GateState, GateStateStore, HistoryFile, OpenGateState};
-use super::overrides::{FoundOverrides, OverrideFile, Overrides};
+use super::overrides::{FoundOverrides, OverrideFile};
 use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
 use teamkeep_config::{Gate, Mode, Policy, Price};
@@ -18,7 +18,7 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_policy::failure::uncounted_decision;
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::{
-    Case, Counting, Decision, Evaluation, EvaluationInput, FileHistory, Finding, Guard, Judged, Ledger,
+    Case, Counting, Decision, Evaluation, EvaluationInput, FileHistory, Finding, Guard, Judged, Ledger, Lift,
     Rules, TeamState, Unreadable, Verdict, decide, evaluate, judge, reads_team, uncounted,
 };
 use teamkeep_store::archive::{Archive, Index};
@@ -209,7 +209,7 @@ impl PolicyRequest<'_> {
         if self.event.kind != EventKind::TaskCompleted
             || settings.check.is_empty()
             || settings.mode == Mode::Off
-            || self.is_paused(Gate::CompletionCheck, &self.overrides().read())
+            || self.overrides().read_active(self.now).pauses(Gate::CompletionCheck, self.policy, self.team)
         {
             return None;
         }
@@ -237,10 +237,6 @@ impl PolicyRequest<'_> {
         self.with_overrides(members, |allow| decide(&findings, &mut Guard::default(), &counting, allow))
     }
 
-    fn is_paused(&self, gate: Gate, overrides: &Overrides) -> bool {
-        !self.policy.unpausable.contains(&gate) && overrides.is_paused(gate, self.team, self.now)
-    }
-
     /// Evaluates with the overrides. An allowance is used up, except by a warning, and returned if another gate blocks the
     /// action.
     fn with_overrides(
@@ -251,21 +247,16 @@ impl PolicyRequest<'_> {
         let file = self.overrides();
         let (overrides, mut used) = (LazyCell::new(|| file.read_active(self.now)), Vec::new());
         let evaluation = evaluate(&mut |finding| {
-            if self.is_paused(finding.gate, &overrides) {
-                return true;
+            let name = match overrides.lift(finding, self.policy, self.team, members) {
+                Some(Lift::Pause) => return true,
+                Some(Lift::Allowance(name)) => name,
+                None => return false,
+            };
+            let is_used_up = file.change(self.now, |overrides| overrides.use_up(name)).unwrap_or(false);
+            if is_used_up {
+                used.push(name.to_owned());
             }
-            let is_fixed = self.policy.unpausable.contains(&finding.gate);
-            if finding.gate != Gate::PrematureShutdown || finding.decision != Decision::Block || is_fixed {
-                return false;
-            }
-            let Some(name) = overrides.allowed_shutdown(&finding.about, members) else { return false };
-            let removed = file.change(self.now, |overrides| {
-                let index = overrides.shutdowns.iter().position(|one| one == name)?;
-                Some(overrides.shutdowns.remove(index))
-            });
-            let removed = removed.ok().flatten();
-            used.extend(removed.clone());
-            removed.is_some()
+            is_used_up
         });
         if evaluation.is_blocked() && !used.is_empty() {
             let _ = file.change(self.now, |overrides| {

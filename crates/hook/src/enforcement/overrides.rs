@@ -1,132 +1,51 @@
-//! Pauses and allowances: `overrides.json`.
+//! The file of pauses and allowances: `overrides.json`.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
-use teamkeep_config::{Gate, Policy};
 use teamkeep_model::time::Timestamp;
-use teamkeep_model::unicode::fold;
+use teamkeep_policy::Overrides;
 use teamkeep_system::fs::{self, JsonDocument, JsonFile};
 use teamkeep_system::store_lock::StoreLock;
 
 const V: u8 = 1;
 pub const LONGEST_PAUSE: chrono::TimeDelta = chrono::TimeDelta::hours(24);
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Overrides {
-    pub v: u8,
-    pub pauses: Vec<Pause>,
-    /// Teammates whose next shutdown is allowed, by name.
-    pub shutdowns: Vec<String>,
-    /// When the allowance of a name ends. One without an end, of an earlier version, does not expire.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub shutdowns_until: BTreeMap<String, Timestamp>,
+/// The content of the file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct StoredOverrides {
+    #[serde(flatten)]
+    overrides: Overrides,
     /// The hash of the rest, if that is in the log: a command wrote it, or a hook call found it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     recorded: Option<String>,
 }
 
-impl JsonDocument for Overrides {
+impl JsonDocument for StoredOverrides {
     fn check(&self) -> Result<(), String> {
-        if self.v == V { Ok(()) } else { Err(format!("unknown version {}", self.v)) }
+        let v = self.overrides.v;
+        if v == V { Ok(()) } else { Err(format!("unknown version {v}")) }
     }
 }
 
-impl Overrides {
-    /// Takes the hash off, and returns whether it is that of the rest.
-    fn take_recorded(&mut self) -> bool {
-        let recorded = self.recorded.take();
-        recorded.is_some() && recorded == self.hash()
-    }
-
-    fn hash(&self) -> Option<String> {
-        let bytes = serde_json::to_vec(&Overrides { recorded: None, ..self.clone() }).ok()?;
-        Some(blake3::hash(&bytes).to_hex().to_string())
-    }
-
-    /// Drops expired pauses and allowances.
-    pub fn retain_active(&mut self, now: Timestamp) {
-        self.pauses.retain(|pause| pause.is_in_force(now));
-        let until = &self.shutdowns_until;
-        self.shutdowns.retain(|name| until.get(name).is_none_or(|until| is_within(*until, now)));
-        self.shutdowns_until.retain(|_, until| is_within(*until, now));
-    }
-
-    /// The name whose next shutdown is allowed: the teammate's own, or one that folds to the same and is not another member's.
-    pub fn allowed_shutdown(&self, name: &str, members: &[String]) -> Option<&str> {
-        let allowed = || self.shutdowns.iter().map(String::as_str);
-        allowed().find(|one| *one == name).or_else(|| {
-            let folded = fold(name);
-            let is_other = |one: &str| members.iter().any(|member| member == one);
-            allowed().find(|one| fold(one) == folded && !is_other(one))
-        })
-    }
-
-    pub fn is_paused(&self, gate: Gate, team: Option<&str>, now: Timestamp) -> bool {
-        self.pauses.iter().any(|pause| {
-            pause.gate.as_deref().is_none_or(|paused| paused == gate.name())
-                && pause.team.as_deref().is_none_or(|paused| Some(paused) == team)
-                && pause.is_in_force(now)
-        })
-    }
+fn hash(overrides: &Overrides) -> Option<String> {
+    let bytes = serde_json::to_vec(overrides).ok()?;
+    Some(blake3::hash(&bytes).to_hex().to_string())
 }
 
-/// A paused gate. A missing or misspelled key is an error: it must not turn the pause of one gate into a pause of all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pause {
-    /// The gate; null for all.
-    #[serde(deserialize_with = "Option::deserialize")]
-    pub gate: Option<String>,
-    /// The team; null for all.
-    #[serde(deserialize_with = "Option::deserialize")]
-    pub team: Option<String>,
-    /// End of the pause.
-    pub until: Timestamp,
+/// Drops expired pauses and allowances.
+fn retain_active(overrides: &mut Overrides, now: Timestamp) {
+    let Overrides { pauses, shutdowns, shutdowns_until: until, .. } = overrides;
+    pauses.retain(|pause| is_in_force(pause.until, now));
+    shutdowns.retain(|name| until.get(name).is_none_or(|until| is_in_force(*until, now)));
+    until.retain(|_, until| is_in_force(*until, now));
 }
 
-impl Pause {
-    /// A pause without a valid end, or longer than the maximum, is not active: the clock was set back, or no command wrote it.
-    pub fn is_in_force(&self, now: Timestamp) -> bool {
-        is_within(self.until, now)
-    }
-}
-
-impl Pause {
-    /// The payload of the event that records it.
-    pub fn payload(&self, policy: &Policy) -> Value {
-        let Pause { gate, team, until } = self;
-        let payload = json!({"override": "pause", "gate": gate, "team": team, "until": until});
-        with_fixed(payload, policy, gate.as_deref())
-    }
-}
-
-/// The payload of the event that records an allowance.
-pub fn allowance_payload(name: &str, until: Option<Timestamp>, policy: &Policy) -> Value {
-    let gate = Gate::PrematureShutdown.name();
-    let mut payload = json!({"override": "allow-shutdown", "gate": gate, "team": null, "name": name});
-    if let Some(until) = until {
-        payload["until"] = json!(until);
-    }
-    with_fixed(payload, policy, Some(gate))
-}
-
-/// Adds the gates that the organization has fixed, to which the override does not apply.
-fn with_fixed(mut payload: Value, policy: &Policy, gate: Option<&str>) -> Value {
-    let fixed = policy.fixed_gates(gate);
-    if !fixed.is_empty() {
-        payload["fixed"] = json!(fixed);
-    }
-    payload
-}
-
-fn is_within(until: Timestamp, now: Timestamp) -> bool {
+/// An override without a valid end, or longer than the maximum, is not active: the clock was set back, or no command wrote it.
+fn is_in_force(until: Timestamp, now: Timestamp) -> bool {
     now < until && until - now <= LONGEST_PAUSE
 }
 
@@ -148,19 +67,19 @@ impl OverrideFile {
         OverrideFile { store: store.to_owned(), lock_timeout }
     }
 
-    fn file(&self) -> JsonFile<Overrides> {
+    fn file(&self) -> JsonFile<StoredOverrides> {
         JsonFile::at(self.store.join("overrides.json"))
     }
 
     /// A damaged file allows nothing.
-    pub fn read(&self) -> Overrides {
+    fn read(&self) -> Overrides {
         self.try_read().unwrap_or_default()
     }
 
     /// Those in force.
     pub fn read_active(&self, now: Timestamp) -> Overrides {
         let mut overrides = self.read();
-        overrides.retain_active(now);
+        retain_active(&mut overrides, now);
         overrides
     }
 
@@ -170,8 +89,9 @@ impl OverrideFile {
 
     /// The content, and whether it is in the log; `None` if there is no file.
     fn read_recorded(&self) -> io::Result<Option<(Overrides, bool)>> {
-        let Some(mut overrides) = self.file().read()?.valid()? else { return Ok(None) };
-        let is_recorded = overrides.take_recorded();
+        let Some(stored) = self.file().read()?.valid()? else { return Ok(None) };
+        let StoredOverrides { overrides, recorded } = stored;
+        let is_recorded = recorded.is_some() && recorded == hash(&overrides);
         Ok(Some((overrides, is_recorded)))
     }
 
@@ -184,7 +104,7 @@ impl OverrideFile {
             Err(_) => (None, false),
         };
         let mut overrides = before.clone().unwrap_or_default();
-        overrides.retain_active(now);
+        retain_active(&mut overrides, now);
         let result = change(&mut overrides);
         if before.as_ref() != Some(&overrides) {
             overrides.v = V;
@@ -198,16 +118,16 @@ impl OverrideFile {
         lock.ok_or_else(|| fs::held_error("the overrides'"))
     }
 
-    fn write(&self, mut overrides: Overrides, is_recorded: bool) -> io::Result<()> {
-        overrides.recorded = if is_recorded { overrides.hash() } else { None };
-        self.file().write(&overrides)
+    fn write(&self, overrides: Overrides, is_recorded: bool) -> io::Result<()> {
+        let recorded = if is_recorded { hash(&overrides) } else { None };
+        self.file().write(&StoredOverrides { overrides, recorded })
     }
 
     /// Overrides that are in force and not in the log, because no command wrote the file. Each content is found once.
     pub fn found(&self, now: Timestamp) -> Option<FoundOverrides> {
         let (all, is_recorded) = self.read_recorded().ok()??;
         let mut overrides = all.clone();
-        overrides.retain_active(now);
+        retain_active(&mut overrides, now);
         let is_empty = overrides.pauses.is_empty() && overrides.shutdowns.is_empty();
         (!is_empty && !is_recorded).then_some(FoundOverrides { overrides, all })
     }
@@ -222,8 +142,11 @@ impl OverrideFile {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use teamkeep_model::time;
+    use teamkeep_policy::Pause;
 
     fn file() -> (tempfile::TempDir, OverrideFile) {
         let dir = tempfile::tempdir().unwrap();
@@ -240,28 +163,6 @@ mod tests {
             gate: gate.map(str::to_owned),
             team: team.map(str::to_owned),
             until: time::parse(until).unwrap_or_default(),
-        }
-    }
-
-    #[test]
-    fn a_pause_applies_to_its_gate_and_team_until_its_end() {
-        let overrides = |gate, team, until: &str| Overrides {
-            pauses: vec![pause(gate, team, until)],
-            ..Overrides::default()
-        };
-        let later = "2026-02-03T05:05:06+00:30";
-        let one = overrides(Some("team-size"), Some("t1"), later);
-        assert!(one.is_paused(Gate::TeamSize, Some("t1"), now()));
-        assert!(!one.is_paused(Gate::Rule, Some("t1"), now()));
-        assert!(
-            !one.is_paused(Gate::TeamSize, Some("t2"), now()) && !one.is_paused(Gate::TeamSize, None, now())
-        );
-        assert!(overrides(None, None, later).is_paused(Gate::Rule, None, now()));
-        assert!(overrides(None, None, "2026-02-04T04:05:06Z").is_paused(Gate::Rule, None, now()));
-        for over in
-            ["2026-02-04T04:05:06.001Z", "2026-02-03T04:05:06Z", "2026-02-03T04:00:00Z", "tomorrow", ""]
-        {
-            assert!(!overrides(None, None, over).is_paused(Gate::Rule, None, now()), "{over}");
         }
     }
 
@@ -286,15 +187,26 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_is_in_force_until_its_end_and_never_longer_than_a_day() {
+        let is_in_force = |until: &str| is_in_force(time::parse(until).unwrap_or_default(), now());
+        assert!(is_in_force("2026-02-03T05:05:06+00:30") && is_in_force("2026-02-04T04:05:06Z"));
+        for over in
+            ["2026-02-04T04:05:06.001Z", "2026-02-03T04:05:06Z", "2026-02-03T04:00:00Z", "tomorrow", ""]
+        {
+            assert!(!is_in_force(over), "{over}");
+        }
+    }
+
+    #[test]
     fn an_allowance_expires_and_one_without_an_end_does_not() {
         let mut overrides = Overrides {
             shutdowns: vec!["alice".to_owned(), "bob".to_owned()],
             shutdowns_until: BTreeMap::from([("bob".to_owned(), now() + LONGEST_PAUSE)]),
             ..Overrides::default()
         };
-        overrides.retain_active(now());
+        retain_active(&mut overrides, now());
         assert_eq!(overrides.shutdowns, ["alice", "bob"]);
-        overrides.retain_active(now() + LONGEST_PAUSE);
+        retain_active(&mut overrides, now() + LONGEST_PAUSE);
         assert_eq!((overrides.shutdowns, overrides.shutdowns_until.len()), (vec!["alice".to_owned()], 0));
     }
 
@@ -326,15 +238,5 @@ mod tests {
         let (dir, file) = file();
         file.change(now(), |_| ()).unwrap();
         assert!(!dir.path().join("overrides.json").exists());
-    }
-
-    #[test]
-    fn a_shutdown_is_allowed_by_name_or_by_another_spelling_that_no_other_member_has() {
-        let overrides = Overrides { shutdowns: vec!["Bob".to_owned()], ..Overrides::default() };
-        let members = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        assert_eq!(overrides.allowed_shutdown("bob", &members(&["bob"])), Some("Bob"));
-        assert_eq!(overrides.allowed_shutdown("bob", &members(&["bob", "Bob"])), None);
-        assert_eq!(overrides.allowed_shutdown("Bob", &members(&["bob", "Bob"])), Some("Bob"));
-        assert_eq!(overrides.allowed_shutdown("carol", &[]), None);
     }
 }
