@@ -156,21 +156,6 @@ fn effect(incident: &Incident, (name, own): (&str, AgentState), tasks: &[Item]) 
     }
 }
 
-/// Whether it is a condition that ends, rather than an event with consequences.
-fn is_condition(kind: IncidentKind) -> bool {
-    matches!(
-        kind,
-        IncidentKind::FailedAgent
-            | IncidentKind::StalledAgent
-            | IncidentKind::UnreadMessage
-            | IncidentKind::WaitingPermission
-            | IncidentKind::WaitingApproval
-            | IncidentKind::BlockedChain
-            | IncidentKind::DuplicateAgents
-            | IncidentKind::IdlePingPong
-    )
-}
-
 /// Number of agents in each state that some are in, worst first.
 pub fn count_states(states: impl IntoIterator<Item = AgentState>) -> BTreeMap<AgentState, usize> {
     let mut counts = BTreeMap::new();
@@ -182,7 +167,7 @@ impl Board {
     /// Whether the incident needs no attention any more. A condition is over when it ends, and lost work when it is
     /// completed.
     pub fn is_over(&self, incident: &Incident, at: Timestamp) -> bool {
-        if is_condition(incident.kind) {
+        if incident.kind.is_condition() {
             return !lasts_at(incident, at);
         }
         is_completed(incident, &self.tasks)

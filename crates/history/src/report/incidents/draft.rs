@@ -38,9 +38,8 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn new(kind: IncidentKind, severity: Severity, span: (i64, i64)) -> Draft {
-        use IncidentKind::{BlockedChain, CrashedAgent, LostWork, TasksDeleted};
         Draft {
-            is_loss: matches!(kind, LostWork | CrashedAgent | TasksDeleted | BlockedChain),
+            is_loss: kind.is_loss(),
             kind,
             severity,
             agents: Vec::new(),

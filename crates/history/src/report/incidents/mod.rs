@@ -1,5 +1,13 @@
 //! Incidents: what went wrong, once for each cause, with its evidence, its cost and a remedy. The symptoms of a cause
 //! are in its chain.
+//!
+//! A new kind needs:
+//! - a variant of [`IncidentKind`], whose methods ask what it is;
+//! - a function in a file here that finds it, and its place in [`incidents`], which decides what it explains;
+//! - its name in `crates/config/src/notify.rs`, a row in `docs/reference/incidents.md`, and a run that has it in
+//!   `tests/it/report/incident_kinds.rs`;
+//! - if an agent is in another state meanwhile: `effect` in `src/status/board.rs`, and `HALTS` in `src/view/html/script/lanes.js`;
+//! - if it is over when others complete the work that an agent left: `is_resolved` in `draft.rs`.
 
 mod chains;
 mod departures;
@@ -105,6 +113,49 @@ impl IncidentKind {
     /// Its name: `stalled-agent`.
     pub fn name(self) -> String {
         json::serde_name(&self)
+    }
+
+    /// Whether it is a condition that ends, rather than an event with consequences.
+    pub fn is_condition(self) -> bool {
+        use IncidentKind as Kind;
+        match self {
+            Kind::FailedAgent
+            | Kind::StalledAgent
+            | Kind::WaitingPermission
+            | Kind::WaitingApproval
+            | Kind::BlockedChain
+            | Kind::UnreadMessage
+            | Kind::DuplicateAgents
+            | Kind::IdlePingPong => true,
+            Kind::CrashedLead
+            | Kind::CrashedAgent
+            | Kind::LostWork
+            | Kind::TasksDeleted
+            | Kind::UnknownRecipient
+            | Kind::FalseCompletion
+            | Kind::PolicyEscalated
+            | Kind::UnfinishedWork => false,
+        }
+    }
+
+    /// Whether its tasks that were never completed are lost by it.
+    fn is_loss(self) -> bool {
+        use IncidentKind as Kind;
+        match self {
+            Kind::CrashedAgent | Kind::LostWork | Kind::TasksDeleted | Kind::BlockedChain => true,
+            Kind::CrashedLead
+            | Kind::FailedAgent
+            | Kind::StalledAgent
+            | Kind::WaitingPermission
+            | Kind::WaitingApproval
+            | Kind::UnreadMessage
+            | Kind::UnknownRecipient
+            | Kind::FalseCompletion
+            | Kind::DuplicateAgents
+            | Kind::PolicyEscalated
+            | Kind::UnfinishedWork
+            | Kind::IdlePingPong => false,
+        }
     }
 }
 
