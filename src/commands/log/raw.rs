@@ -15,7 +15,7 @@ use teamkeep_system::error::{self, Error, Result};
 
 use super::Args;
 use crate::commands::catalog::{self, catalog};
-use crate::view::LogView;
+use crate::view::RawLogView;
 use teamkeep_history::timeline::{RunCatalog, merge, not_completed};
 use teamkeep_terminal::{Context, Ui, parse_time, quiet};
 
@@ -137,7 +137,7 @@ fn is_completion(line: &Line) -> bool {
 struct Printer {
     out: Box<dyn Write>,
     /// `None` for programs.
-    view: Option<LogView>,
+    view: Option<RawLogView>,
     printed: u64,
 }
 
@@ -149,7 +149,7 @@ impl Printer {
             (false, true) => Box::new(ui.out()),
             (false, false) => Box::new(context.paged()),
         };
-        let mut printer = Printer { out, view: (!args.json).then(LogView::default), printed: 0 };
+        let mut printer = Printer { out, view: (!args.json).then(RawLogView::default), printed: 0 };
         printer.measure(ui);
         printer
     }

@@ -2,7 +2,7 @@
 
 use anstream::adapter::strip_str;
 use serde_json::json;
-use teamkeep::view::{self, LogView};
+use teamkeep::view::{self, RawLogView};
 use teamkeep_config::Config;
 use teamkeep_history::report::RunSummary;
 use teamkeep_history::timeline::merge;
@@ -154,7 +154,7 @@ fn run_without_a_team_is_shown_without_zero_counts() {
 fn log_shows_message_texts_at_80_and_40_columns() {
     let sandbox = sandbox();
     let log = |columns: usize| {
-        let mut view = LogView::default();
+        let mut view = RawLogView::default();
         view.columns = Some(columns);
         let mut out = Vec::new();
         for event in sandbox.log().iter().take(3) {

@@ -1,4 +1,4 @@
-//! Text output of the event log: one line per event, and a line for each new day and each change of the clocks.
+//! Text output of `log --raw`: one line per event, and a line for each new day and each change of the clocks.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
 use super::values::{decision, text_field};
-use teamkeep_model::event::{ActorKind, Recorded};
+use teamkeep_model::event::{ActorKind, OVERRIDE, Recorded};
 use teamkeep_model::payload::{EventKind, Message, MessageKind, Payload, TaskUpdate};
 use teamkeep_model::words::{QUOTE_CHARS, cut};
 use teamkeep_model::{Tool, time};
@@ -19,7 +19,7 @@ use teamkeep_policy::RecordedVerdict;
 const NARROW: usize = 60;
 
 #[derive(Debug, Default)]
-pub struct LogView {
+pub struct RawLogView {
     /// The width of the terminal; `None` for unlimited.
     pub columns: Option<usize>,
     /// The ids of TaskCompleted events whose task was not completed.
@@ -28,7 +28,7 @@ pub struct LogView {
     day: Option<(NaiveDate, FixedOffset)>,
 }
 
-impl LogView {
+impl RawLogView {
     /// Writes one event: time, event, actor, content and team.
     pub fn write(&mut self, out: &mut impl Write, recorded: &Recorded) -> io::Result<()> {
         let local = time::local(recorded.at);
@@ -92,7 +92,7 @@ pub fn detail(recorded: &Recorded) -> String {
     }
     let payload = Payload::from_raw(&recorded.payload);
     let text = match EventKind::named(&recorded.event) {
-        EventKind::PreToolUse | EventKind::PreSkillShellCommand | EventKind::PostToolUse => tool(&payload),
+        kind if kind.has_tool() => tool(&payload),
         EventKind::TaskCreated | EventKind::TaskCompleted => task(&payload),
         EventKind::UserPromptSubmit => quoted(payload.text("prompt")),
         EventKind::Notification => quoted(payload.text("message")),
@@ -101,7 +101,7 @@ pub fn detail(recorded: &Recorded) -> String {
         EventKind::SessionEnd => payload.text("reason").unwrap_or_default().to_owned(),
         EventKind::PreCompact => payload.text("trigger").unwrap_or_default().to_owned(),
         EventKind::FileChanged => joined([payload.text("event"), payload.text("file_path")]),
-        _ if recorded.event == "PolicyOverride" => overridden(&payload),
+        _ if recorded.event == OVERRIDE => overridden(&payload),
         _ => String::new(),
     };
     match &recorded.warning {
@@ -214,13 +214,13 @@ mod tests {
         let helper =
             r#"{"at":"noon","event":"SubagentStop","actor":{"name":null,"id":"a1","kind":"helper"}}"#;
         let mut out = Vec::new();
-        LogView::default().write(&mut out, &serde_json::from_str(helper).unwrap()).unwrap();
+        RawLogView::default().write(&mut out, &serde_json::from_str(helper).unwrap()).unwrap();
         assert!(String::from_utf8(out).unwrap().contains("helper"));
     }
 
     #[test]
     fn each_day_has_a_heading_and_control_characters_are_escaped() {
-        let mut view = LogView::default();
+        let mut view = RawLogView::default();
         let mut out = Vec::new();
         for recorded in [
             line("2026-02-03T23:59:59.999Z", "TeammateIdle", r#""bob""#, "{}"),
@@ -272,6 +272,9 @@ mod tests {
             call("Agent", json!({"name": "alice", "description": "Draft the parser"}), nothing()),
             call("Bash", json!({"description": "list", "command": "\n ls -l\nrm x"}), nothing()),
             call("Mystery", json!([1]), nothing()),
+            said("PermissionRequest", json!({"tool_name": "Bash", "tool_input": {"command": "git push"}})),
+            said("PermissionDenied", json!({"tool_name": "Edit", "tool_input": {"file_path": "/a/b"}})),
+            said("PostToolUseFailure", json!({"tool_name": "TaskUpdate", "tool_input": {"taskId": "1"}})),
             said("TaskCompleted", json!({"task_id": "1", "task_subject": "Draft"})),
             said("FileChanged", json!({"event": "unlink", "file_path": "/a/b"})),
             said("SessionEnd", json!({"reason": "clear"})),
@@ -293,6 +296,9 @@ mod tests {
         Agent alice "Draft the parser"
         Bash ls -l
         Mystery
+        Bash git push
+        Edit /a/b
+        TaskUpdate #1
         #1 "Draft"
         unlink /a/b
         clear
