@@ -271,6 +271,13 @@ impl Gate {
         }
     }
 
+    /// Whether it judges an event of this kind, with this tool.
+    pub fn judges(self, kind: EventKind, tool: Option<Tool>) -> bool {
+        self.event().is_some_and(|(its, tools)| {
+            its.includes(kind) && (tools.is_empty() || tool.is_some_and(|tool| tools.contains(&tool)))
+        })
+    }
+
     /// Whether it guards the files that the agents of a team share: it judges by what they did to files before.
     pub fn guards_files(self) -> bool {
         matches!(self, Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything)

@@ -30,10 +30,7 @@ pub fn needs_spending(policy: &Policy, case: &Case<'_>) -> bool {
     let event = &case.event;
     policy.budget.is_on()
         && match event.kind {
-            EventKind::PreToolUse => {
-                let tools = Gate::Budget.event().map(|(_, tools)| tools);
-                event.payload.tool().zip(tools).is_some_and(|(tool, tools)| tools.contains(&tool))
-            }
+            EventKind::PreToolUse => Gate::Budget.judges(event.kind, event.payload.tool()),
             EventKind::TeammateIdle => policy.idle_with_work.mode == Mode::Block,
             EventKind::Stop => policy.lead_stops_early.mode == Mode::Block,
             _ => false,
@@ -69,7 +66,7 @@ pub(super) fn changes_tasks(policy: &Policy, event: &Judged<'_>) -> bool {
 
 /// One finding for each limit that the event exceeds; else, for the lead, one for each limit that warns.
 pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
-    if !needs_spending(policy, case) || case.event.kind != EventKind::PreToolUse {
+    if !policy.budget.is_on() {
         return Vec::new();
     }
     let uses: Vec<LimitUse<'_>> =

@@ -3,8 +3,8 @@
 use crate::ledger::mark;
 use crate::{Access, Case, Edit, Finding, Reason};
 use teamkeep_config::{Gate, Mode, Policy};
+use teamkeep_model::TaskStatus;
 use teamkeep_model::time::{self, Timestamp};
-use teamkeep_model::{TaskStatus, Tool};
 
 pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let mode = policy.edit_collision.mode;
@@ -61,9 +61,7 @@ struct Conflict<'a> {
 }
 
 fn conflict<'a>(case: &Case<'a>) -> Option<Conflict<'a>> {
-    let Some(Access::Edit(edit)) = case.event.access.filter(|_| case.event.calls(Tool::Edit)) else {
-        return None;
-    };
+    let Some(Access::Edit(edit)) = case.event.access else { return None };
     let (agent, files) = (case.team.ledger.agent(&case.event)?, &case.team.ledger.files);
     let present = edit.present.as_ref()?;
     let used = files.of(&edit.path, &agent);

@@ -6,7 +6,6 @@ use super::budget;
 use crate::{Case, Finding, Reason, observe};
 use teamkeep_config::{Gate, IdleWithWork, Mode, Policy};
 use teamkeep_model::TaskStatus;
-use teamkeep_model::payload::EventKind;
 use teamkeep_model::team::Task;
 
 /// Going idle with work left.
@@ -79,7 +78,7 @@ pub(crate) fn without_report(policy: &Policy, case: &Case<'_>) -> Option<Finding
 /// name.
 pub(super) fn blockable_idler<'a>(case: &Case<'a>) -> Option<&'a str> {
     let (event, team) = (&case.event, case.team);
-    let name = observe::idle_teammate(event).filter(|_| event.kind == EventKind::TeammateIdle)?;
+    let name = observe::idle_teammate(event)?;
     let activity = team.ledger.of(name);
     let waits = activity.stopping || team.waiting(name) > 0 || team.awaits_approval(name);
     (!waits && !is_child(case, name)).then_some(name)

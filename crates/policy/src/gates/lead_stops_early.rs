@@ -11,14 +11,13 @@ use crate::{Case, Finding, MemberActivity, Reason, TeammateRef};
 use teamkeep_config::{Gate, Policy};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::event::{ActorKind, LEAD};
-use teamkeep_model::payload::EventKind;
 use teamkeep_model::team::Task;
 
 pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let is_open = |task: &&Task| task.status == Some(TaskStatus::InProgress);
     let mut open: Vec<&Task> = case.team.tasks.values().filter(is_open).collect();
     // A message starts the lead's next turn.
-    if !ends_turn(case) || case.team.waiting(LEAD) > 0 || open.is_empty() {
+    if !is_lead(case) || case.team.waiting(LEAD) > 0 || open.is_empty() {
         return None;
     }
     let attended = attended(policy, case);
@@ -36,9 +35,9 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     Some(Finding::new(Gate::LeadStopsEarly, code, mode.into(), case.actor(), reason))
 }
 
-/// Whether the lead ends its turn. The gate then reads every part of the team's files.
-pub(super) fn ends_turn(case: &Case<'_>) -> bool {
-    case.event.kind == EventKind::Stop && case.event.actor.kind == ActorKind::Lead
+/// Whether the turn is the lead's. The gate then reads every part of the team's files.
+pub(super) fn is_lead(case: &Case<'_>) -> bool {
+    case.event.actor.kind == ActorKind::Lead
 }
 
 /// The tasks that an agent works on, those marked as waiting, and those blocked by one of them.

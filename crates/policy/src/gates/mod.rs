@@ -22,7 +22,6 @@ use super::{
     Access, Case, Decision, Finding, GitLoss, Judged, MAX_TEXT_CHARS, Reason, Rules, escaped, failure,
 };
 use teamkeep_config::{Gate, Mode, OnError, Policy};
-use teamkeep_model::Tool;
 use teamkeep_model::payload::EventKind;
 
 /// The findings for an event, strictest first, then in the order of the gates and of the file. At an event that cannot
@@ -30,9 +29,10 @@ use teamkeep_model::payload::EventKind;
 pub fn judge(policy: &Policy, rules: &Rules<'_>, case: &Case<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     if case.event.kind.is_judged() {
-        let on = Gate::ALL.into_iter().filter(|gate| gate.mode(policy) != Some(Mode::Off));
-        on.for_each(|gate| found.extend(findings(gate, policy, case)));
-        found.extend(unreadable_finding(policy, case, &found));
+        let gates: Vec<Gate> =
+            Gate::ALL.into_iter().filter(|gate| judges(*gate, policy, &case.event)).collect();
+        gates.iter().for_each(|gate| found.extend(findings(*gate, policy, case)));
+        found.extend(unreadable_finding(&gates, policy, case, &found));
     }
     found.extend(rules.judge(policy.on_error, case));
     found.retain(|finding| finding.decision != Decision::Allow);
@@ -40,7 +40,13 @@ pub fn judge(policy: &Policy, rules: &Rules<'_>, case: &Case<'_>) -> Vec<Finding
     found
 }
 
-/// The findings of a gate. Completion checks run commands, and rules are evaluated together: neither is done here.
+/// Whether a gate is on and judges the event: the only check of events and tools, so a gate has none of its own.
+fn judges(gate: Gate, policy: &Policy, event: &Judged<'_>) -> bool {
+    let is_on = gate.mode(policy).is_some_and(|mode| mode != Mode::Off);
+    is_on && gate.judges(event.kind, event.payload.tool())
+}
+
+/// The findings of a gate for an event that it judges. Completion checks run commands, and rules are evaluated together: neither is done here.
 fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let finding = match gate {
         Gate::PrematureShutdown => return premature_shutdown::judge(policy, case),
@@ -67,14 +73,9 @@ pub fn reads_team(policy: &Policy, rules: &Rules<'_>, event: &Judged<'_>) -> boo
         Some(Access::Git(git)) => !git.losses.is_empty(),
         Some(Access::Used { .. }) | None => false,
     };
-    let judges_tool = |gate: Gate| {
-        let tools = gate.event().map_or(&[][..], |(_, tools)| tools);
-        let is_on = gate.mode(policy).is_some_and(|mode| mode != Mode::Off);
-        let is_its = event.payload.tool().is_some_and(|tool| tools.contains(&tool));
-        is_on && is_its && (uses_files || !gate.guards_files())
-    };
+    let needs_files = |gate: Gate| judges(gate, policy, event) && (uses_files || !gate.guards_files());
     let by_gate = match event.kind {
-        kind if kind.is_before_tool() => Gate::ALL.into_iter().any(judges_tool),
+        kind if kind.is_before_tool() => Gate::ALL.into_iter().any(needs_files),
         EventKind::PostToolUse => budget::changes_tasks(policy, event),
         kind => kind.is_judged(),
     };
@@ -84,12 +85,12 @@ pub fn reads_team(policy: &Policy, rules: &Rules<'_>, event: &Judged<'_>) -> boo
 /// The losses by the git commands that an event is about to run.
 fn git_losses<'a>(case: &Case<'a>) -> &'a [GitLoss] {
     match case.event.access {
-        Some(Access::Git(git)) if case.event.calls(Tool::Bash) => &git.losses,
+        Some(Access::Git(git)) => &git.losses,
         _ => &[],
     }
 }
 
-/// The agent that the event is about, if the gate judges it by the team's files.
+/// The agent that the event is about, if the gate, which judges the event, does it by the team's files.
 fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>) -> Option<String> {
     let actor = || case.actor().to_owned();
     match gate {
@@ -97,7 +98,7 @@ fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>) -> Option<String> {
         Gate::IdleWithWork | Gate::ReportBeforeIdle => idle::blockable_idler(case).map(str::to_owned),
         Gate::UnfinishedDependencies => unfinished_dependencies::update(case).map(|_| actor()),
         Gate::TeamSize => team_size::spawned(case).filter(|_| policy.team_size.most > 0).map(|_| actor()),
-        Gate::LeadStopsEarly => lead_stops_early::ends_turn(case).then(actor),
+        Gate::LeadStopsEarly => lead_stops_early::is_lead(case).then(actor),
         Gate::ProtectLead | Gate::CompletionCheck | Gate::Rule => None,
         // They read the team's files only to describe a conflict.
         Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything | Gate::Budget => None,
@@ -106,12 +107,17 @@ fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>) -> Option<String> {
 
 /// One finding for all gates that judge the event by the team's files, if one of these cannot be read: not judged. A gate that
 /// blocks the event by what can be read still does. The finding is the strictest gate's, and the loop guard counts it like any other.
-fn unreadable_finding(policy: &Policy, case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
+fn unreadable_finding(
+    gates: &[Gate],
+    policy: &Policy,
+    case: &Case<'_>,
+    found: &[Finding],
+) -> Option<Finding> {
     let missing = case.team.unreadable.first()?;
     let blocks = |gate: Gate| found.iter().any(|one| one.gate == gate && one.decision == Decision::Block);
-    let gates = Gate::ALL.into_iter().rev().filter_map(|gate| {
-        let mode = gate.mode(policy).filter(|mode| *mode != Mode::Off && !blocks(gate))?;
-        Some((gate, mode, subject_of(gate, policy, case)?))
+    let gates = gates.iter().rev().filter_map(|gate| {
+        let mode = gate.mode(policy).filter(|_| !blocks(*gate))?;
+        Some((*gate, mode, subject_of(*gate, policy, case)?))
     });
     // Of equally strict gates, the first.
     let (gate, gate_mode, about) = gates.max_by_key(|(_, mode, _)| Decision::from(*mode))?;

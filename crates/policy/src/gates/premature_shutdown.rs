@@ -6,7 +6,7 @@ use crate::observe::stopped;
 use crate::{Case, Decision, FinalText, Finding, Reason, Sent, TeammateRef};
 use teamkeep_config::{Gate, Mode, Policy, PrematureShutdown};
 use teamkeep_model::event::{ActorKind, LEAD};
-use teamkeep_model::payload::{EventKind, MessageKind};
+use teamkeep_model::payload::MessageKind;
 use teamkeep_model::team::Task;
 use teamkeep_model::{TaskStatus, Tool};
 
@@ -84,9 +84,6 @@ impl<'c, 'a> Shutdown<'c, 'a> {
     /// The action, if the event stops a member.
     fn of(policy: &'c Policy, case: &'c Case<'a>) -> Option<Shutdown<'c, 'a>> {
         let payload = case.event.payload;
-        if case.event.kind != EventKind::PreToolUse {
-            return None;
-        }
         let (mut absent, mut counted, mut named) = (None, None, None);
         let (act, (stops, mut names)) = match payload.tool()? {
             Tool::TeamDelete => (Act::Delete, (Stops::All, workers(case))),

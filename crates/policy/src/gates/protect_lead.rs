@@ -2,15 +2,11 @@
 
 use crate::{Case, Finding, Reason, Sent};
 use teamkeep_config::{Gate, Policy};
-use teamkeep_model::Tool;
 use teamkeep_model::event::{ActorKind, LEAD};
 use teamkeep_model::payload::{Message, MessageKind};
 use teamkeep_model::unicode::fold;
 
 pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
-    if !case.event.calls(Tool::SendMessage) {
-        return None;
-    }
     let (mode, message) = (policy.protect_lead.mode, Sent::of(case.event.payload)?.message);
     let (code, action, advice) = match message.kind {
         MessageKind::ShutdownRequest if asks_lead(case, &message) => (

@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::rules::any_glob;
 use crate::{Case, Finding, Reason};
 use teamkeep_config::{Gate, Policy};
-use teamkeep_model::Tool;
 
 /// Seconds for which a started spawn counts. A failed or denied one never returns.
 const SPAWN_SECONDS: i64 = 30;
@@ -46,7 +45,7 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 
 /// The name of the teammate that the event spawns.
 pub(super) fn spawned<'a>(case: &Case<'a>) -> Option<&'a str> {
-    if case.event.calls(Tool::Agent) { input(case, "name") } else { None }
+    input(case, "name")
 }
 
 fn input<'a>(case: &Case<'a>, key: &str) -> Option<&'a str> {

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::{Case, Finding, Reason};
 use teamkeep_config::{Gate, Policy};
+use teamkeep_model::TaskStatus;
 use teamkeep_model::payload::TaskUpdate;
 use teamkeep_model::team::Task;
-use teamkeep_model::{TaskStatus, Tool};
 
 pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let (team, mode) = (case.team, policy.unfinished_dependencies.mode);
@@ -39,9 +39,9 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 
 /// The update, if it starts or completes a task.
 pub(super) fn update(case: &Case<'_>) -> Option<TaskUpdate> {
-    let input = case.event.calls(Tool::TaskUpdate).then(|| case.event.payload.tool_input())?;
     let is_judged = |status: &TaskStatus| matches!(status, TaskStatus::InProgress | TaskStatus::Completed);
-    TaskUpdate::of(input, &Value::Null).filter(|update| update.status.as_ref().is_some_and(is_judged))
+    TaskUpdate::of(case.event.payload.tool_input(), &Value::Null)
+        .filter(|update| update.status.as_ref().is_some_and(is_judged))
 }
 
 fn added_blockers<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a str> {
