@@ -1,7 +1,7 @@
 //! Opens the store for the commands that read it: the runs, times of a run, and warnings about damage.
 
 use std::collections::BTreeSet;
-use teamkeep_model::words::FEW;
+use teamkeep_model::words::{FEW, count};
 
 use crate::status::{Observed, Surroundings};
 use crate::view;
@@ -123,7 +123,7 @@ pub fn warn_unreadable(context: &Context, errors: &ReadErrors) {
     errors.first.iter().for_each(|error| context.ui.warn(error));
     let more = errors.count.saturating_sub(errors.first.len() as u64);
     if more > 0 {
-        context.ui.warn(format!("{more} more log lines cannot be read"));
+        context.ui.warn(format!("{} cannot be read", count(more, "more log line")));
     }
 }
 
@@ -143,6 +143,7 @@ pub fn warn_damaged(context: &Context, catalog: &RunCatalog, opened: &OpenedRun)
     let more = unlisted + problems.len().saturating_sub(FEW);
     problems.iter().take(FEW).for_each(|problem| context.ui.warn(problem));
     if more > 0 {
-        context.ui.warn(format!("{more} more problems with the recorded data; see: teamkeep verify"));
+        let more = count(more, "more problem");
+        context.ui.warn(format!("{more} with the recorded data; see: teamkeep verify"));
     }
 }

@@ -2,7 +2,7 @@
 //! once.
 
 use std::collections::{BTreeMap, BTreeSet};
-use teamkeep_model::words::{FEW, count};
+use teamkeep_model::words::{FEW, and_more, count};
 
 use serde_json::Value;
 
@@ -83,10 +83,7 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
     }
     let mut twice = handlers.iter().filter(|(_, handlers)| handlers.len() > 1);
     if let Some((event, commands)) = twice.next() {
-        let others = match twice.count() {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
+        let others = and_more(twice.count());
         let programs = commands.iter().filter_map(|words| words.first()).take(FEW);
         let programs = programs.cloned().collect::<Vec<_>>().join(", ");
         let at_event: Vec<_> = ours.iter().filter(|ours| ours.entry.event == *event).collect();

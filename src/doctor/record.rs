@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use std::path::{Path, PathBuf};
-use teamkeep_model::words::{FEW, count};
+use teamkeep_model::words::{FEW, and_more, count};
 
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
 use crate::restore::holder;
@@ -55,13 +55,9 @@ fn last_used(client: &Path) -> Option<Timestamp> {
         .max()
 }
 
-/// `2026-02-03 04:05:06 UTC (3 h 18 min ago)`.
+/// `2026-02-03 04:05:06 UTC (3 h ago)`.
 pub(super) fn when(time: Timestamp, now: Timestamp) -> String {
-    let age = match (now - time).num_milliseconds() {
-        ..60_000 => "just now".to_owned(),
-        millis => format!("{} ago", time::duration(millis)),
-    };
-    format!("{} ({age})", time::moment(time))
+    format!("{} ({})", time::moment(time), time::ago(time, now))
 }
 
 /// Checks that the newest run is complete. If the store cannot be read, that is a finding, and the other checks still run.
@@ -184,10 +180,7 @@ pub fn stale_teams(facts: &Facts<'_>) -> Diagnosis {
     stale.sort();
     let Some(first) = stale.first() else { return ok("no stale team directories") };
     let (listed, others) = stale.split_at(stale.len().min(FEW));
-    let mut names = listed.join(", ");
-    if !others.is_empty() {
-        names += &format!(" and {} more", others.len());
-    }
+    let names = listed.join(", ") + &and_more(others.len());
     let team = shell_operand(erasing(first).unwrap_or(first));
     let path = client.join("teams").join(first);
     warn(format!("{} whose Claude Code process has exited: {names}", count(stale.len(), "team"))).with_fix(
@@ -211,19 +204,4 @@ fn has_running_session(client: &Path) -> bool {
     let notes = std::fs::read_dir(client.join("sessions")).into_iter().flatten().flatten();
     let mut pids = notes.filter_map(|note| note.path().file_stem()?.to_str()?.parse::<u32>().ok());
     pids.any(|pid| !is_gone(pid, None, None))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn age_below_a_minute_is_just_now() {
-        let now = time::parse("2026-02-03T04:05:06Z").unwrap();
-        let age = |seconds: i64| when(now - chrono::TimeDelta::seconds(seconds), now);
-        assert_eq!(age(-5), "2026-02-03 04:05:11 UTC (just now)");
-        assert_eq!(age(61), "2026-02-03 04:04:05 UTC (1 min 1 s ago)");
-        assert_eq!(age(7_200), "2026-02-03 02:05:06 UTC (2 h ago)");
-        assert_eq!(age(3 * 86_400), "2026-01-31 04:05:06 UTC (3 d ago)");
-    }
 }

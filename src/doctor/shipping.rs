@@ -1,7 +1,7 @@
 //! Checks that recorded data can be shipped and notifications can be sent, if that is configured, and that it was.
 
 use std::path::Path;
-use teamkeep_model::words::count;
+use teamkeep_model::words::{count, size};
 
 use chrono::TimeDelta;
 use teamkeep_hook::find_shipper;
@@ -84,10 +84,9 @@ fn backlog_problem(facts: &Facts<'_>, shipping: &Shipping) -> Option<Diagnosis> 
         Err(error) => return Some(bad(format!("cannot list the segments that are not shipped: {error}"))),
     };
     (backlog.bytes() > ship.keep_unshipped / 2).then(|| {
-        let [bytes, room] = [backlog.bytes(), ship.keep_unshipped].map(|bytes| bytes.div_ceil(1 << 20));
+        let [bytes, room] = [backlog.bytes(), ship.keep_unshipped].map(size);
         let segments = count(backlog.count(), "log segment");
-        let what =
-            format!("{segments} ({bytes} MiB) are not shipped; `ship.keep-unshipped` keeps {room} MiB");
+        let what = format!("{segments} ({bytes}) are not shipped; `ship.keep-unshipped` keeps {room}");
         warn(what).with_fix(format!("{} ship --once", facts.call))
     })
 }

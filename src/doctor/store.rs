@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, statvfs};
 use rustix::process::geteuid;
+use teamkeep_model::words::size;
 use teamkeep_settings::hook_command::HookEntry;
 use teamkeep_settings::layer::{SettingsScope, managed_with_hooks};
 use teamkeep_store::access::{Obstacle, obstacle};
@@ -21,8 +22,6 @@ use super::{Diagnosis, DoctorCheck, Facts, Health, bad, claude_code, ok, unknown
 const MIN_FREE_BYTES: u64 = 64 << 20;
 /// With less space the disk is nearly full, in bytes.
 const LOW_FREE_BYTES: u64 = 1 << 30;
-/// From this size on, gigabytes are shown without decimals, in bytes.
-const TENS: u64 = 10_000_000_000;
 
 /// Something in the store that others can access.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,8 +133,7 @@ pub fn free_space(facts: &Facts<'_>) -> Diagnosis {
 }
 
 fn rate_space(free: u64, near: &Path) -> Diagnosis {
-    let decimals = usize::from(free < TENS);
-    let what = format!("{:.decimals$} GB free at {}", free as f64 / 1e9, near.display());
+    let what = format!("{} free at {}", size(free), near.display());
     match free {
         0..MIN_FREE_BYTES => bad(what).with_fix("free disk space: nothing can be recorded"),
         MIN_FREE_BYTES..LOW_FREE_BYTES => {

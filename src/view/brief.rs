@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use teamkeep_model::words::QUOTE_CHARS;
 
 use super::describe::{print_unsent, unsent};
-use super::values::{age, count};
+use super::values::{count, lasted};
 use crate::brief::{Brief, Colleague, Said};
 use crate::status::{AgentState, Item};
 use teamkeep_config::ContextPart;
@@ -213,7 +213,7 @@ impl Facts<'_> {
     }
 
     fn ago(&self, at: Timestamp) -> String {
-        age(at, self.0.at)
+        lasted(at, self.0.at)
     }
 }
 

@@ -4,7 +4,7 @@ use anstyle::Style;
 use serde_json::Value;
 
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
-use super::values::{count, decision, first_line, one_line, size, strip_tags, text_field, thousands};
+use super::values::{count, decision, first_line, one_line, size, strip_tags, text_field};
 use teamkeep_history::timeline::{
     DeliveredAnswer, Entry, EntryKind, MessageEntry, MessageEvent, TurnEntry, TurnEvent, UnsentAnswer,
     VerdictEntry,
@@ -205,11 +205,7 @@ pub fn refused(message: &MessageEntry, to: &str, text: &str) -> String {
 
 /// An answer that no agent received, in words that follow the actor's name and a colon.
 pub fn unsent(answer: &UnsentAnswer) -> String {
-    let size = match answer.chars {
-        1 => "1 character".to_owned(),
-        chars => format!("{} characters", thousands(chars)),
-    };
-    format!("no agent received its final answer ({size})")
+    format!("no agent received its final answer ({})", count(answer.chars, "character"))
 }
 
 /// The command that prints such an answer in full.

@@ -77,7 +77,7 @@ fn row(run: &RunSummary, id: &str, now: Timestamp) -> Vec<Span> {
         incidents(run),
         plain(run.cost.map_or_else(String::new, dollars)),
         plain(time::duration((last.unwrap_or(now) - counts.started_at).num_seconds() * 1_000)),
-        dim(last.map_or_else(|| "now".to_owned(), |last| age(last, now))),
+        dim(last.map_or_else(|| "now".to_owned(), |last| time::ago(last, now))),
     ]
 }
 
@@ -102,16 +102,4 @@ fn mark(run: &RunSummary) -> (Style, &'static str) {
         RunOutcome::OpenWork => (YELLOW, "○"),
         RunOutcome::Completed => (GREEN, "✓"),
     }
-}
-
-/// How long ago something was, in its largest unit: `2 h ago`.
-fn age(at: Timestamp, now: Timestamp) -> String {
-    let seconds = (now - at).num_seconds().max(0);
-    let (number, unit) = match seconds {
-        0..60 => (seconds, "s"),
-        60..3_600 => (seconds / 60, "min"),
-        3_600..86_400 => (seconds / 3_600, "h"),
-        _ => (seconds / 86_400, "d"),
-    };
-    format!("{number} {unit} ago")
 }

@@ -6,7 +6,7 @@ use teamkeep_model::unicode::escape;
 use super::describe::{print_unsent, unsent};
 use super::document::Document;
 use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
-use super::values::{age, blocked_by, count, name_style, size, task_style};
+use super::values::{blocked_by, count, lasted, name_style, size, task_style};
 use crate::status::{AgentState, Board, Member, Status, StatusLine, StoreStats, TeamStatus, count_states};
 use teamkeep_config::Gate;
 use teamkeep_history::report::{Incident, Severity};
@@ -87,8 +87,8 @@ fn style(state: AgentState) -> Style {
 }
 
 fn team(team: &TeamStatus, now: Timestamp, document: &mut Document) {
-    let running = format!("running for {},", age(team.started_at, now));
-    let last = team.heard_at.map(|at| format!("last event {} ago", age(at, now)));
+    let running = format!("running for {},", lasted(team.started_at, now));
+    let last = team.heard_at.map(|at| format!("last event {} ago", lasted(at, now)));
     document.line([bold(&team.team), styled(GREEN, running), dim(last.unwrap_or_default())]);
     incidents(team, now, document);
     for answer in &team.unsent_answers {
@@ -141,7 +141,7 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
         document.line([
             styled(name_style(&member.name), format!("    {}", member.name)).width(names.clamp(10, 24) + 4),
             styled(style(member.state), member.state.word()).width(width),
-            dim(age(member.since, now)).width(11),
+            dim(lasted(member.since, now)).width(11),
             styled(YELLOW, unread),
             plain(work.join(", ") + colon),
             styled(style(member.state), why),

@@ -14,7 +14,7 @@ use teamkeep_model::json;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::Decision;
 
-pub use teamkeep_model::words::{count, one_line, short_id, thousands};
+pub use teamkeep_model::words::{count, one_line, short_id, size, thousands};
 
 /// The place of a moment on the time axis of a run, in milliseconds from its start, with as many digits as its neighbors
 /// have: `0.0s`, `12.3s`, `1m05s`, `2h03m04s`, `3d04h05m`; `-5.6s` before the start. `--at=+1m05s` names the same moment.
@@ -41,7 +41,7 @@ pub fn elapsed(start: Timestamp, at: Timestamp) -> String {
 }
 
 /// How long something has lasted, for text that is refreshed, where milliseconds would flicker: `12 s`.
-pub fn age(start: Timestamp, now: Timestamp) -> String {
+pub fn lasted(start: Timestamp, now: Timestamp) -> String {
     time::duration((now - start).num_seconds() * 1_000)
 }
 
@@ -54,15 +54,6 @@ pub fn since(start: Timestamp, at: Timestamp) -> String {
 /// A moment and the time since the start of the run: `2026-02-03 04:05:06 UTC (+1m05s)`.
 pub fn moment_since(start: Timestamp, at: Timestamp) -> String {
     format!("{} ({})", time::moment(at), since(start, at))
-}
-
-/// A size: `812 B`, `17.1 KB`, `2.0 MB`.
-pub fn size(bytes: impl TryInto<u64>) -> String {
-    match bytes.try_into().unwrap_or(u64::MAX) {
-        bytes @ 0..1_000 => format!("{bytes} B"),
-        bytes @ 1_000..1_000_000 => format!("{:.1} KB", bytes as f64 / 1e3),
-        bytes => format!("{:.1} MB", bytes as f64 / 1e6),
-    }
 }
 
 /// A moment without its seconds and its zone: `2026-02-03 04:05`.

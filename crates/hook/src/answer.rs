@@ -13,6 +13,7 @@ use teamkeep_config::{Code, ContextLoss, OnError, OnFailure, Problem, TeamContex
 use teamkeep_model::compat::names_agents;
 use teamkeep_model::event::{ActorKind, LEAD};
 use teamkeep_model::payload::EventKind;
+use teamkeep_model::words::count;
 use teamkeep_model::{Limit, Note, Severity};
 use teamkeep_policy::{Reason, escaped, failure};
 use teamkeep_store::archive::CaptureScope;
@@ -170,7 +171,8 @@ impl Call<'_> {
             let times = before.map_or(0, |before| before.times);
             if times >= received.recorder.config.policy.max_blocks {
                 let lost = format!(
-                    "TeamDelete is allowed after {times} blocks although not everything was archived: {why}"
+                    "TeamDelete is allowed after {} although not everything was archived: {why}",
+                    count(times, "block")
                 );
                 let answer = Answer::failed(format!("teamkeep: {lost}"));
                 self.outcome.lost_with_team = Some(lost);

@@ -13,6 +13,7 @@ use teamkeep_model::event::{Actor, ActorKind, Event, Id, SafeName};
 use teamkeep_model::payload::{EventKind, Input, Payload, Spawn, parse};
 use teamkeep_model::team::mailbox;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::count;
 use teamkeep_model::{Limit, Note, Severity, Tool, TraceParent};
 use teamkeep_policy::{Unreadable, Verdict, escaped};
 use teamkeep_store::archive::{self, Archive, CaptureRequest, CaptureScope, Index, RunRecord};
@@ -277,7 +278,10 @@ impl CapturedTeams {
             found.add(&subject, received.archive.capture(&subject, &received.client, &request));
         }
         if left > 0 {
-            found.overlook(Some(Limit::Time), format!("not enough time to capture {left} more teams"));
+            found.overlook(
+                Some(Limit::Time),
+                format!("not enough time to capture {}", count(left, "more team")),
+            );
             found.since = None;
         }
         found

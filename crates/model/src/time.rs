@@ -172,6 +172,17 @@ pub fn duration(millis: i64) -> String {
     }
 }
 
+/// How long ago something was, in its largest unit: `just now`, `18 min ago`, `3 h ago`, `2 d ago`.
+pub fn ago(at: Timestamp, now: Timestamp) -> String {
+    let minutes = (now - at).num_minutes();
+    match minutes {
+        ..1 => "just now".to_owned(),
+        1..60 => format!("{minutes} min ago"),
+        60..1_440 => format!("{} h ago", minutes / 60),
+        _ => format!("{} d ago", minutes / 1_440),
+    }
+}
+
 static IS_LOCAL: AtomicBool = AtomicBool::new(false);
 
 pub fn use_local() {
@@ -248,6 +259,14 @@ mod tests {
             (26 * day + 4 * hour, "26 d 4 h"),
         ];
         assert_eq!(cases.map(|(millis, _)| duration(millis)), cases.map(|(_, shown)| shown.to_owned()));
+    }
+
+    #[test]
+    fn a_time_ago_has_one_unit() {
+        let now = parse("2026-02-03T04:05:06Z").unwrap();
+        let ago = |seconds| ago(now - TimeDelta::seconds(seconds), now);
+        let shown = [-5, 59, 61, 3 * 3_600 + 59 * 60, 3 * 86_400].map(ago);
+        assert_eq!(shown, ["just now", "just now", "1 min ago", "3 h ago", "3 d ago"]);
     }
 
     #[test]

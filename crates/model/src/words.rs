@@ -24,9 +24,26 @@ pub fn count(number: impl TryInto<u64>, thing: &str) -> String {
     format!("{number} {thing}{}", if number == "1" { "" } else { "s" })
 }
 
+/// A size: `812 B`, `17.1 KB`, `2.0 MB`, `5.0 GB`.
+pub fn size(bytes: impl TryInto<u64>) -> String {
+    let bytes = bytes.try_into().unwrap_or(u64::MAX);
+    let in_unit = |unit: f64, name: &str| format!("{:.1} {name}", bytes as f64 / unit);
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => in_unit(1e3, "KB"),
+        1_000_000..1_000_000_000 => in_unit(1e6, "MB"),
+        _ => in_unit(1e9, "GB"),
+    }
+}
+
 /// An amount of US dollars: `$12.34`. An amount that would be rounded to zero is `<$0.01`.
 pub fn dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.005 { "<$0.01".to_owned() } else { format!("${usd:.2}") }
+}
+
+/// The end of a list that leaves some out: ` and 3 more`; empty if it leaves out none.
+pub fn and_more(hidden: usize) -> String {
+    if hidden == 0 { String::new() } else { format!(" and {hidden} more") }
 }
 
 /// `a`, `a and b`, `a, b and c`, `a, b and 3 more`.
@@ -36,7 +53,7 @@ pub fn listed(names: &[String]) -> String {
         [one] => one.clone(),
         [first, second] => format!("{first} and {second}"),
         [first, second, third] => format!("{first}, {second} and {third}"),
-        [first, second, more @ ..] => format!("{first}, {second} and {} more", more.len()),
+        [first, second, more @ ..] => format!("{first}, {second}{}", and_more(more.len())),
     }
 }
 
@@ -72,6 +89,9 @@ mod tests {
         let shown = [0.0, 0.000_1, 0.004_9, 0.005_1, 25.0].map(dollars);
         assert_eq!(shown, ["$0.00", "<$0.01", "<$0.01", "$0.01", "$25.00"], "a small amount is not nothing");
         assert_eq!([999, 20_896, 1_234_567].map(thousands), ["999", "20,896", "1,234,567"]);
+        let sizes = [812, 17_100, 2_000_000, 5_000_000_000_u64].map(size);
+        assert_eq!(sizes, ["812 B", "17.1 KB", "2.0 MB", "5.0 GB"]);
+        assert_eq!([0, 2].map(and_more), ["", " and 2 more"]);
         let names = ["a", "b", "c", "d", "e"].map(str::to_owned);
         assert_eq!(
             [1, 2, 3, 5].map(|most| listed(&names[..most])),

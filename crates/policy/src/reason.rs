@@ -4,7 +4,7 @@ use super::FinalText;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::team::Task;
 use teamkeep_model::unicode::is_unsafe;
-use teamkeep_model::words::cut;
+use teamkeep_model::words::{and_more, cut};
 
 /// Of a reason with its advice. With `Blocked: ` before it and a space in between, they have at most 600.
 pub const MAX_REASON_CHARS: usize = 590;
@@ -83,10 +83,7 @@ impl Reason {
         for (index, name) in names.iter().take(MAX_NAMES).enumerate() {
             self = self.then(if index > 0 { ", " } else { "" }).name(name.as_ref());
         }
-        match names.len().saturating_sub(MAX_NAMES) {
-            0 => self,
-            more => self.then(&format!(" and {more} more")),
-        }
+        self.then(&and_more(names.len().saturating_sub(MAX_NAMES)))
     }
 
     /// Adds tasks with id, subject, status and owner: the first few, and the number of the others.

@@ -19,7 +19,7 @@ use std::ops::Range;
 use std::path::Path;
 use teamkeep_model::payload::EventKind;
 use teamkeep_model::unicode::escape;
-use teamkeep_model::words::count;
+use teamkeep_model::words::{and_more, count};
 use teamkeep_system::command::{is_executable, quoted};
 use teamkeep_system::env::Env;
 
@@ -226,8 +226,7 @@ pub fn difference(installed: &[HookEntry], wanted: &[HookEntry]) -> Option<Strin
 /// The names, limited in number.
 pub fn named(events: &[&str]) -> String {
     let (listed, others) = events.split_at(events.len().min(EVENTS.len()));
-    let names = listed.join(", ");
-    if others.is_empty() { names } else { format!("{names} and {} more", others.len()) }
+    listed.join(", ") + &and_more(others.len())
 }
 
 /// The changed lines in the format of `diff -u`, without its two header lines.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::ErrorKind;
+use teamkeep_model::words::and_more;
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -153,11 +154,7 @@ const MAX_CANDIDATES: usize = 3;
 /// The first candidates, and the number of the others: `a, b, c and 2 more`.
 pub fn candidates<T: fmt::Display>(all: &[T]) -> String {
     let shown: Vec<String> = all.iter().take(MAX_CANDIDATES).map(T::to_string).collect();
-    let more = match all.len().saturating_sub(MAX_CANDIDATES) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("{}{more}", shown.join(", "))
+    shown.join(", ") + &and_more(all.len().saturating_sub(MAX_CANDIDATES))
 }
 
 /// The most similar known word. It differs in at most `max_distance` characters, or in a third of its own. Two swapped

@@ -255,7 +255,8 @@ fn guard_result(verdict: &Verdict, finding: &Finding, guard: &Guard, max_blocks:
         _ if verdict.paused => "allowed: the gate is paused, or this shutdown was allowed".to_owned(),
         _ if verdict.repeated => "repeated: recorded, but already shown in this state of the work".to_owned(),
         Some(blocks) if verdict.escalated => {
-            format!("allowed: blocked {blocks} times since a task was last completed (max-blocks)")
+            let times = count(blocks, "time");
+            format!("allowed: blocked {times} since a task was last completed (max-blocks)")
         }
         _ if verdict.decision != Decision::Block => return None,
         _ if finding.lasting => "none: the rule is lasting, so it always blocks".to_owned(),

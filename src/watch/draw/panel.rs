@@ -10,7 +10,7 @@ use ratatui_core::text;
 use unicode_width::UnicodeWidthStr;
 
 use crate::status::{AgentState, Member, count_states};
-use crate::view::{DIM, GREEN, RED, Span, YELLOW, age, bold, dim, plain, styled};
+use crate::view::{DIM, GREEN, RED, Span, YELLOW, bold, dim, lasted, plain, styled};
 use teamkeep_history::report::Severity;
 use teamkeep_model::time::Timestamp;
 
@@ -77,7 +77,7 @@ pub fn row_below(area: Rect, rows: usize) -> Rect {
 
 /// A duration for a narrow column: `12s`, `4m5s`, `3h18m`, `2d4h`.
 pub fn short(from: Timestamp, to: Timestamp) -> String {
-    age(from, to).replace("min", "m").replace(' ', "")
+    lasted(from, to).replace("min", "m").replace(' ', "")
 }
 
 /// How a state is shown: its style, and a sign that is readable without colors.

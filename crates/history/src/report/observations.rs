@@ -10,6 +10,7 @@ use super::tasks::{TaskHistory, TaskUpdate};
 use crate::timeline::{Entry, Kind};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::count;
 use teamkeep_policy::Decision;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -197,11 +198,9 @@ fn verdict_observations(case: &ReportInput<'_>) -> Vec<Observation> {
         let verdict = entry.verdict().filter(|verdict| !verdict.repeated)?;
         let (code, done) = match (verdict.decision, verdict.blocks) {
             (Decision::Block, _) => (ObservationKind::Blocked, "blocked".to_owned()),
-            (_, Some(1)) => {
-                (ObservationKind::Escalated, "allowed by the loop guard after 1 block".to_owned())
-            }
             (_, Some(blocks)) => {
-                (ObservationKind::Escalated, format!("allowed by the loop guard after {blocks} blocks"))
+                let blocks = count(blocks, "block");
+                (ObservationKind::Escalated, format!("allowed by the loop guard after {blocks}"))
             }
             (Decision::Warn, _) => (ObservationKind::Warned, "warned".to_owned()),
             _ => return None,

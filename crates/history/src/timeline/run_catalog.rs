@@ -13,6 +13,7 @@ use crate::claims::Claims;
 use crate::reader::{Range, ReadErrors, Reader, read_parallel};
 use teamkeep_model::event::{OVERRIDE, Recorded};
 use teamkeep_model::payload::Payload;
+use teamkeep_model::words::count;
 use teamkeep_model::{team, time};
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_store::log::{self, Line, Logs, Segment};
@@ -81,8 +82,10 @@ impl RunCatalog {
             })
             .hint("check the hooks: teamkeep doctor")
             .hint("see an example run: teamkeep demo"),
-            1 => Error::not_found("no runs recorded yet; hooks are working (1 event)"),
-            events => Error::not_found(format!("no runs recorded yet; hooks are working ({events} events)")),
+            _ => {
+                let events = count(events, "event");
+                Error::not_found(format!("no runs recorded yet; hooks are working ({events})"))
+            }
         }
     }
 

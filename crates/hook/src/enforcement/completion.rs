@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
-use teamkeep_model::words::cut;
+use teamkeep_model::words::{count, cut};
 
 use teamkeep_config::{Check, Gate, Mode, OnError};
 use teamkeep_model::{time, unicode};
@@ -203,7 +203,7 @@ fn reason(checked: &CheckResult, decision: Decision, task: &str, more: usize) ->
     };
     let mut text = format!("the check `{command}` for task {task} {outcome}");
     if more > 0 {
-        text.push_str(&format!(" {more} more check{} did not pass.", if more == 1 { "" } else { "s" }));
+        text.push_str(&format!(" {} did not pass.", count(more, "more check")));
     }
     let length = text.chars().count() + advice.chars().count();
     let advice = advice + &last_output(lines, MAX_REASON_CHARS.saturating_sub(length));

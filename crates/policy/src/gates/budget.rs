@@ -2,7 +2,7 @@
 //! work is allowed.
 
 use std::collections::BTreeMap;
-use teamkeep_model::words::thousands;
+use teamkeep_model::words::{count, thousands};
 
 use serde_json::Value;
 
@@ -234,10 +234,8 @@ impl<'a> LimitUse<'a> {
         reason = reason.then(&if more > 0 { format!(", {more} more.") } else { ".".to_owned() });
         let spending = &case.team.spending;
         if self.limit.tokens == 0 && self.total.unpriced > 0 {
-            let count = self.total.unpriced;
-            let plural = if count == 1 { "" } else { "s" };
-            reason =
-                reason.then(&format!(" Not counted: {count} message{plural} without a price for the model."));
+            let unpriced = count(self.total.unpriced, "message");
+            reason = reason.then(&format!(" Not counted: {unpriced} without a price for the model."));
         }
         if spending.unread > 0 {
             let unread = spending.unread.div_ceil(1 << 20);

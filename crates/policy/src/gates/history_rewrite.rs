@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::git_losses;
 use crate::{Case, Finding, GitLoss, Lost, MAX_LISTED, Reason};
 use teamkeep_config::{Gate, Mode, Policy};
+use teamkeep_model::words::and_more;
 
 /// One finding for each kind of loss. The loop guard counts each kind on its own: blocked resets do not allow a clean.
 pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
@@ -118,8 +119,5 @@ pub(super) fn changes(
         let shown = path.strip_prefix(root).unwrap_or(path).trim_start_matches('/');
         reason = reason.then(if index > 0 { ", " } else { "" }).path(shown);
     }
-    Some(match paths.len().saturating_sub(MAX_LISTED) {
-        0 => reason.then("."),
-        more => reason.then(&format!(" and {more} more.")),
-    })
+    Some(reason.then(&and_more(paths.len().saturating_sub(MAX_LISTED))).then("."))
 }

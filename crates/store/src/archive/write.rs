@@ -18,6 +18,7 @@ use super::scan::{Scan, ScannedEntry};
 use crate::metadata_only;
 use crate::packed::thaw;
 use teamkeep_model::team::{Facts, Flaw};
+use teamkeep_model::words::count;
 use teamkeep_model::{Limit, Note, Severity};
 use teamkeep_system::clock;
 use teamkeep_system::fs::{self, Appender, Stamp};
@@ -285,7 +286,8 @@ impl CaptureInProgress<'_> {
         }
         if self.unarchived > 0 {
             let (left, name) = (self.unarchived, self.target.subject.name());
-            let what = format!("not enough time for {left} files of {name}; the next call continues");
+            let files = count(left, "file");
+            let what = format!("not enough time for {files} of {name}; the next call continues");
             self.notes.push(match call.durable {
                 true => Note::unstored(left, Some(Limit::Time), what),
                 false => Note::new(Severity::Contention, what),

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use teamkeep_model::words::FEW;
+use teamkeep_model::words::{FEW, and_more};
 
 use super::MAX_BYTES;
 use crate::fs;
@@ -96,9 +96,6 @@ fn described(files: &[(&[u8], &str)]) -> Option<String> {
     let shown = files.iter().take(FEW);
     let shown = shown.map(|(name, why)| format!("{} ({why})", escape(&String::from_utf8_lossy(name))));
     let shown: Vec<String> = shown.collect();
-    let more = match files.len().saturating_sub(FEW) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let more = and_more(files.len().saturating_sub(FEW));
     (!shown.is_empty()).then(|| format!("Left out: {}{more}", shown.join(", ")))
 }

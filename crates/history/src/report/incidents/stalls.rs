@@ -10,7 +10,7 @@ use crate::report::work::{open_questions, waits_for_approval, waits_for_task};
 use crate::timeline::{Entry, EntryKind, TurnEvent};
 use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::{Timestamp, duration};
-use teamkeep_model::words::listed;
+use teamkeep_model::words::{count, listed};
 use teamkeep_store::archive::RunRecord;
 
 /// A stall that lasted at least this many times the threshold is severe, even if nothing was lost.
@@ -128,8 +128,7 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
     let owned = task_names(&draft.tasks);
     let waited = match waiting.len() {
         0 => String::new(),
-        1 => "; 1 message waited for it".to_owned(),
-        number => format!("; {number} messages waited for it"),
+        number => format!("; {} waited for it", count(number, "message")),
     };
     let was = if scene.lasts(to) { "has been" } else { "was" };
     let time = match silences.len() {
