@@ -13,11 +13,14 @@ use crate::support::sandbox::{START, Sandbox};
 use crate::support::terminal;
 use crate::watch::{Watcher, recording};
 
-/// The width of the terminal.
-const COLUMNS: u16 = 100;
+/// The width of the terminal: on a phone, a wider picture cannot be read.
+const COLUMNS: u16 = 60;
 
 /// The number of rows of `watch`.
 const ROWS: u16 = 22;
+
+/// The minutes of the recorded run that the cast shows.
+const FRAMES: [i64; 7] = [4, 8, 15, 22, 37, 46, 53];
 
 /// A policy file with four mistakes.
 const MISTAKES: &str = r#"[policy.premature-shutdown]
@@ -63,7 +66,7 @@ impl Theme {
         let term = Term::new().palette(Palette(self.0.map(rgb)));
         term.fg_color(rgb(self.1).into())
             .bg_color(rgb(self.2).into())
-            .min_width_px(840)
+            .min_width_px(540)
             .render_svg(ansi)
             .replace("opacity: 0.4", "opacity: 0.7")
     }
@@ -89,6 +92,42 @@ fn picture(ansi: &str, title: &str) -> String {
         size("height")
     );
     format!("{head}\n{}", rest.replacen("  </style>", &media, 1))
+}
+
+/// How long a frame of a cast is shown, in seconds.
+const FRAME_SECONDS: usize = 2;
+
+/// Screens one after the other in one SVG. Where motion is not wanted, the last one is shown.
+fn cast(frames: &[String], title: &str) -> String {
+    let all = picture(&frames.concat(), title);
+    let one = |frame: &String| {
+        let svg = picture(frame, title);
+        let (_, text) = svg.split_once("  <text").unwrap();
+        format!("<text{}", text.split_once("</svg>").unwrap().0.trim_end())
+    };
+    let seconds = frames.len() * FRAME_SECONDS;
+    let mut style = format!(
+        "    .frame {{ opacity: 0; animation: frame {seconds}s step-end infinite }}\n    \
+         @keyframes frame {{ 0% {{ opacity: 1 }} {:.3}% {{ opacity: 0 }} }}\n",
+        100.0 / frames.len() as f64
+    );
+    let mut groups = String::new();
+    for (place, frame) in frames.iter().enumerate() {
+        style += &format!("    .frame-{place} {{ animation-delay: {}s }}\n", place * FRAME_SECONDS);
+        groups += &format!("  <g class=\"frame frame-{place}\">\n  {}\n  </g>\n", one(frame));
+    }
+    style += &format!(
+        "    @media (prefers-reduced-motion: reduce) {{ .frame {{ animation: none }} .frame-{} {{ opacity: 1 }} }}\n  </style>",
+        frames.len() - 1
+    );
+    // Its height is that of the highest frame, and not of all.
+    let rows = frames.iter().map(|frame| frame.lines().count()).max().unwrap();
+    let tallest = frames.iter().find(|frame| frame.lines().count() == rows).unwrap();
+    let sized = picture(tallest, title);
+    let (head, _) = sized.split_once('\n').unwrap();
+    let (_, rest) = all.split_once('\n').unwrap();
+    let (before, _) = rest.split_once("  <text").unwrap();
+    format!("{head}\n{}{groups}</svg>\n", before.replacen("  </style>", &style, 1))
 }
 
 /// Runs a command on a terminal, and returns the screen with the command as it is typed.
@@ -169,6 +208,7 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
     let text = teamkeep::demo::bundled().unwrap();
     let sandbox = Sandbox::judging();
     let (mut screens, mut blocked) = (Vec::new(), 0);
+    let (mut frames, mut due) = (Vec::new(), FRAMES.iter().peekable());
     let began = began(&text);
     for line in text.lines() {
         let step = unled(serde_json::from_str(line).unwrap());
@@ -176,6 +216,11 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
         let (payload, result) = trace.answers(&sandbox).remove(0);
         let at = time::parse(&trace.at(&trace.steps[0])).unwrap();
         sandbox.set_clock((at - time::parse(START).unwrap()).num_milliseconds() + 2_000);
+        let minute = trace.steps[0]["at_ms"].as_i64().unwrap() / 60_000;
+        if due.next_if(|due| **due <= minute).is_some() {
+            let board = Watcher::new(recording(&sandbox, at), at).drawn(COLUMNS, ROWS).join("\n");
+            frames.push(prompt("teamkeep watch") + &board + "\n");
+        }
         if result.code == Some(2) && screens.is_empty() {
             let input = &payload["tool_input"];
             let call = format!(
@@ -183,7 +228,10 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
                 input["message"]["type"].as_str().unwrap(),
                 input["to"].as_str().unwrap()
             );
-            let block = format!("\u{1b}[1mThe lead calls {call}\u{1b}[0m\n\n{}\n", wrapped(&result.err, 96));
+            let block = format!(
+                "\u{1b}[1mThe lead calls {call}\u{1b}[0m\n\n{}\n",
+                wrapped(&result.err, COLUMNS.into())
+            );
             blocked = trace.steps[0]["at_ms"].as_i64().unwrap() / 1_000;
             screens.push(("block", "A blocked shutdown as the lead reads it", block));
             let status = sized(&screen(&sandbox, "teamkeep status"));
@@ -193,9 +241,10 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
         }
     }
     sandbox.finish();
+    screens.push(("cast", "teamkeep watch while a team works, and a teammate stalls", frames.join("\u{0}")));
     let log = format!("teamkeep log --since +{}s", blocked - 600);
     screens.push(("log", "teamkeep log", screen(&sandbox, &log)));
-    screens.push(("report", "teamkeep report", first_tables(&screen(&sandbox, "teamkeep report"), 2)));
+    screens.push(("report", "teamkeep report", first_tables(&screen(&sandbox, "teamkeep report"), 3)));
     if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
         page(&sandbox);
     }
@@ -210,9 +259,11 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
 fn pictures_are_up_to_date() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures");
     let screens = screens();
-    assert_eq!(screens.len(), 6);
+    assert_eq!(screens.len(), 7);
     for (name, title, ansi) in screens {
-        let (path, svg) = (root.join(format!("{name}.svg")), picture(&ansi, title));
+        let frames: Vec<String> = ansi.split('\u{0}').map(str::to_owned).collect();
+        let svg = if frames.len() > 1 { cast(&frames, title) } else { picture(&ansi, title) };
+        let path = root.join(format!("{name}.svg"));
         if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
             std::fs::create_dir_all(&root).unwrap();
             std::fs::write(&path, &svg).unwrap();
