@@ -33,7 +33,7 @@ type Compared<'a> = (bool, Vec<(&'a str, &'a str, Option<&'a str>)>);
 /// Whether it was judged, and the decision, gate and rule of each verdict.
 fn compared<'a>(found: Option<&'a Found<'_>>) -> Compared<'a> {
     let Some(found) = found else { return (false, Vec::new()) };
-    let verdicts = &found.judgement.verdicts;
+    let verdicts = &found.evaluation.verdicts;
     let each = verdicts.iter().map(|one| (one.word(), one.gate.as_str(), one.rule.as_deref()));
     (found.not_judged, each.collect())
 }

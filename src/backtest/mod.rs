@@ -11,4 +11,4 @@ mod test;
 pub use compare::{Difference, Expectation, Unmet, Verdicts, check, compare, expectations, unexpected};
 pub use record::{Record, records};
 pub use snapshot_cursor::SnapshotCursor;
-pub use test::{Counts, Found, before, judged, test};
+pub use test::{Counts, Found, before, judged_event, test};

@@ -10,7 +10,7 @@ use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::spending::Spending;
 use teamkeep_policy::{
-    Case, Decision, Evaluation, EvaluationInput, Guard, Judged, Judgement, Rules, TeamState, Verdict,
+    Case, Decision, Evaluation, EvaluationInput, Guard, JudgedEvent, Judgement, Rules, TeamState, Verdict,
     evaluate, judge,
 };
 use teamkeep_store::archive::Archive;
@@ -22,7 +22,7 @@ pub struct Found<'a> {
     /// The event's index in the run.
     pub index: usize,
     /// The result of this policy; empty if only the recorded verdict exists, or if it cannot be known.
-    pub judgement: Evaluation,
+    pub evaluation: Evaluation,
     pub recorded: &'a [Verdict],
     /// Whether commands would have checked a completion. A backtest does not run them.
     pub not_judged: bool,
@@ -46,12 +46,12 @@ pub fn test<'a>(archive: &Archive, record: &'a Record, policy: &Policy, rules: &
     let mut replay = Replay::new(archive, record, policy, &rules);
     let results = record.events.iter().enumerate().map(|(index, event)| {
         replay.go_to(event);
-        let (judgement, not_judged) = replay.step(event);
+        let (evaluation, not_judged) = replay.step(event);
         let recorded = record.verdicts.get(&event.id).map(Vec::as_slice).unwrap_or_default();
-        Found { event, index, judgement, recorded, not_judged }
+        Found { event, index, evaluation, recorded, not_judged }
     });
     let has_result =
-        |one: &Found<'_>| one.not_judged || !one.judgement.verdicts.is_empty() || !one.recorded.is_empty();
+        |one: &Found<'_>| one.not_judged || !one.evaluation.verdicts.is_empty() || !one.recorded.is_empty();
     results.filter(has_result).collect()
 }
 
@@ -105,7 +105,7 @@ impl<'a> Replay<'a> {
         // A hook call reads no tasks without a team.
         let kind = EventKind::named(&recorded.event);
         let counts = kind == EventKind::PostToolUse && self.policy.budget.counts_tasks();
-        if self.record.team.is_some() && (kind.is_judged() || counts) {
+        if self.record.team.is_some() && (kind.can_be_blocked() || counts) {
             self.files.open();
         }
     }
@@ -113,7 +113,7 @@ impl<'a> Replay<'a> {
     /// One event: the result, and whether commands would have run.
     fn step(&mut self, recorded: &Recorded) -> (Evaluation, bool) {
         let payload = Payload::from_raw(&recorded.payload);
-        let event = judged(recorded, &payload);
+        let event = judged_event(recorded, &payload);
         let team = &mut self.files.team;
         team.spending = match &self.record.spending {
             Some(spending) if budget::needs_spending(self.policy, &Case::new(event, team)) => {
@@ -141,8 +141,8 @@ impl<'a> Replay<'a> {
 }
 
 /// An event of the log as input of the policy, without its access to files.
-pub fn judged<'a>(recorded: &'a Recorded, payload: &'a Payload) -> Judged<'a> {
-    Judged {
+pub fn judged_event<'a>(recorded: &'a Recorded, payload: &'a Payload) -> JudgedEvent<'a> {
+    JudgedEvent {
         at: recorded.at,
         kind: EventKind::named(&recorded.event),
         actor: &recorded.actor,
@@ -157,7 +157,7 @@ impl Counts {
         self.events += events;
         for found in found {
             self.not_judged += usize::from(found.not_judged);
-            match found.judgement.decisive() {
+            match found.evaluation.decisive() {
                 Some(verdict) if verdict.decision == Decision::Block => self.blocked += 1,
                 Some(verdict) if verdict.decision == Decision::Warn => self.warned += 1,
                 Some(verdict) if verdict.escalated => self.escalated += 1,
@@ -210,7 +210,7 @@ mod tests {
         };
         let words: Vec<&str> = test(&archive, &record, &Policy::default(), &[])
             .iter()
-            .map(|found| found.judgement.decisive().unwrap().word())
+            .map(|found| found.evaluation.decisive().unwrap().word())
             .collect();
         assert_eq!(
             words,

@@ -42,7 +42,7 @@ impl<'a> BacktestRow<'a> {
         let empty = BacktestRow::empty(of, event);
         let first = found.recorded.first();
         let mut all = Vec::new();
-        for verdict in &found.judgement.verdicts {
+        for verdict in &found.evaluation.verdicts {
             let same = |one: &&Verdict| one.gate == verdict.gate && one.rule == verdict.rule;
             let recorded = found.recorded.iter().find(same).or(first);
             all.push(BacktestRow { verdict: Some(verdict), recorded, ..empty });
@@ -58,7 +58,7 @@ impl<'a> BacktestRow<'a> {
 
     /// A difference between two policies in the decisive verdict.
     pub fn between(of: &'a str, event: &'a Recorded, difference: &Difference<'a>) -> BacktestRow<'a> {
-        let decisive = |found: Option<&'a Found>| found.and_then(|found| found.judgement.decisive());
+        let decisive = |found: Option<&'a Found>| found.and_then(|found| found.evaluation.decisive());
         let unknown = |found: Option<&Found>| found.is_some_and(|found| found.not_judged);
         let unknown = (unknown(difference.this), unknown(difference.other));
         let found = difference.this.or(difference.other);

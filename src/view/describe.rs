@@ -193,7 +193,7 @@ pub fn refused(message: &MessageEntry, to: &str, text: &str) -> String {
         "shutdown_request" => format!("ask {to} to shut down"),
         _ => format!("message {to}: {}", message.summary.clone().unwrap_or_else(|| first_line(text))),
     };
-    if message.judged.is_some() {
+    if message.blocked_event.is_some() {
         // The verdict follows, with its reason.
         return format!("tried to {what}");
     }

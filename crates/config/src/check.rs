@@ -342,7 +342,7 @@ impl Checker<'_> {
                 let hint = "add `reason = \"what is blocked, and what to do instead\"`";
                 self.report_at(Code::MissingReason, table, &["action"], message, hint);
             }
-            let unblockable = kinds.iter().filter(|kind| !kind.is_judged()).map(|kind| kind.name());
+            let unblockable = kinds.iter().filter(|kind| !kind.can_be_blocked()).map(|kind| kind.name());
             let unblockable: Vec<&str> = unblockable.collect();
             if !unblockable.is_empty() {
                 let message =

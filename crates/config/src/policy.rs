@@ -9,7 +9,7 @@ use super::Budget;
 use super::kinds::{Glob, ListOf, Patterns, Rejection, Span, ValueKind as _, did_you_mean, plain, quoted};
 use super::source::Code;
 use teamkeep_model::Tool;
-use teamkeep_model::payload::{EventKind, JUDGED, KNOWN};
+use teamkeep_model::payload::{BLOCKABLE, EventKind, KNOWN};
 
 words! {
     /// The mode of a gate, most permissive first.
@@ -78,7 +78,7 @@ fn event(text: &str) -> Result<String, Rejection> {
 }
 
 pub(super) fn blockable_events() -> String {
-    let judged: Vec<&str> = JUDGED.iter().map(|kind| kind.name()).collect();
+    let judged: Vec<&str> = BLOCKABLE.iter().map(|kind| kind.name()).collect();
     format!("the events that can be blocked are {}", judged.join(", "))
 }
 
@@ -190,7 +190,7 @@ impl Rule {
     /// Whether it applies to an event. A rule for PreToolUse also applies to the `!` lines of skills.
     pub fn applies_to(&self, kind: EventKind) -> bool {
         match self.events.is_empty() {
-            true => kind.is_judged(),
+            true => kind.can_be_blocked(),
             false => self.events.iter().any(|name| EventKind::named(name).includes(kind)),
         }
     }

@@ -96,7 +96,7 @@ impl Call<'_> {
     pub(crate) fn notify_trust_change(&mut self) {
         let received = &self.received;
         let starts = received.starts_session();
-        if !starts && !received.kind.is_judged() {
+        if !starts && !received.kind.can_be_blocked() {
             return;
         }
         let Some((problem, hash)) = received.recorder.changed_project() else { return };

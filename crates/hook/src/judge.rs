@@ -17,8 +17,8 @@ use teamkeep_model::event::{Actor, Event, Id, OVERRIDE};
 use teamkeep_model::payload::{EventKind, MessageKind, Payload};
 use teamkeep_model::{Note, Tool};
 use teamkeep_policy::{
-    Decision, Evaluation, Judged as JudgedEvent, Overrides, Rules, Sent, Verdict, allowance_payload, escaped,
-    failure, log_line,
+    Decision, Evaluation, JudgedEvent, Overrides, Rules, Sent, Verdict, allowance_payload, escaped, failure,
+    log_line,
 };
 use teamkeep_store::access::{Obstacle, unexpected};
 use teamkeep_store::archive::CaptureScope;
@@ -68,7 +68,7 @@ impl Call<'_> {
         });
         // For a malformed payload, the event already has the reason.
         let is_shown = |verdict: &Verdict| {
-            (payload.malformed.is_none() && kind.is_judged()) || verdict.decision == Decision::Block
+            (payload.malformed.is_none() && kind.can_be_blocked()) || verdict.decision == Decision::Block
         };
         for verdict in unusable.into_iter().chain(failed.filter(is_shown)).chain(redirected) {
             evaluation.add(verdict);
@@ -198,7 +198,7 @@ impl Recorder {
             |problem: &&&Problem| !self.has_organization || problem.path == Path::new(ORGANIZATION_FILE);
         let errors: Vec<&Problem> = self.problems.iter().filter(|problem| problem.is_error()).collect();
         let deciding = errors.iter().find(decides);
-        let error = deciding.or(errors.first()).filter(|_| kind.is_judged())?;
+        let error = deciding.or(errors.first()).filter(|_| kind.can_be_blocked())?;
         let on_error = if deciding.is_some() { on_error } else { OnError::Allow };
         let place = escaped(&error.location(), MAX_CHARS);
         let verdict = failure::verdict(on_error, kind, failure::UNUSABLE, String::new());
@@ -235,7 +235,7 @@ impl Call<'_> {
     /// The verdict if the call is redirected, as `on-error` defines it. A warning is shown once in a session.
     pub(super) fn redirected(&self) -> Option<Verdict> {
         let (received, recorder) = (&self.received, self.received.recorder);
-        if !recorder.config.organization.fixes_gates() || !received.kind.is_judged() {
+        if !recorder.config.organization.fixes_gates() || !received.kind.can_be_blocked() {
             return None;
         }
         let client = recorder.redirected_client(&received.client);

@@ -30,7 +30,7 @@ impl Answer {
 
     /// Blocks the action with a reason for the model. At an event that cannot be blocked, allows it.
     pub fn block(kind: EventKind, reason: impl Into<String>) -> Answer {
-        let exit = if kind.is_judged() { BLOCK_EXIT_CODE } else { 0 };
+        let exit = if kind.can_be_blocked() { BLOCK_EXIT_CODE } else { 0 };
         Answer { exit, stderr: reason.into(), ..Answer::default() }
     }
 

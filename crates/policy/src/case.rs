@@ -15,7 +15,7 @@ use teamkeep_model::{TaskStatus, Tool};
 
 /// The event that is judged.
 #[derive(Debug, Clone, Copy)]
-pub struct Judged<'a> {
+pub struct JudgedEvent<'a> {
     pub at: Timestamp,
     pub kind: EventKind,
     /// The actor, as far as known. It is a label and never grants a right.
@@ -25,7 +25,7 @@ pub struct Judged<'a> {
     pub access: Option<&'a Access>,
 }
 
-impl Judged<'_> {
+impl JudgedEvent<'_> {
     /// Whether this tool is about to run.
     pub fn calls(&self, tool: Tool) -> bool {
         self.kind.is_before_tool() && self.payload.tool() == Some(tool)
@@ -40,7 +40,7 @@ impl Judged<'_> {
 /// Everything that a gate can use. Each set of names is built when first needed.
 #[derive(Debug)]
 pub struct Case<'a> {
-    pub event: Judged<'a>,
+    pub event: JudgedEvent<'a>,
     pub team: &'a TeamState,
     roster: OnceCell<KnownNames<'a>>,
     /// The members that did something.
@@ -60,7 +60,7 @@ struct KnownNames<'a> {
 }
 
 impl<'a> Case<'a> {
-    pub fn new(event: Judged<'a>, team: &'a TeamState) -> Case<'a> {
+    pub fn new(event: JudgedEvent<'a>, team: &'a TeamState) -> Case<'a> {
         Case { event, team, roster: OnceCell::new(), active: OnceCell::new(), owned: OnceCell::new() }
     }
 

@@ -18,7 +18,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::ledger::{fits, forget_oldest, mark};
 use crate::{
-    Case, Decision, Finding, Judged, Judgement, Reason, RecordedVerdict, Rules, TeamState, Verdict,
+    Case, Decision, Finding, JudgedEvent, Judgement, Reason, RecordedVerdict, Rules, TeamState, Verdict,
     reads_team,
 };
 use teamkeep_config::{Gate, Policy};
@@ -32,7 +32,7 @@ pub struct Evaluation {
     /// The agents whose shutdown premature-shutdown allows: they may approve it. A warning does not allow it. After a block, all
     /// agents that it has findings about: only a backtest uses them, because there the request was sent nevertheless.
     #[serde(skip)]
-    pub approved: Vec<String>,
+    pub permitted: Vec<String>,
 }
 
 impl Evaluation {
@@ -41,7 +41,7 @@ impl Evaluation {
     }
 
     pub fn judgement(&self) -> Judgement<'_> {
-        Judgement { blocked: self.is_blocked(), approved: &self.approved }
+        Judgement { blocked: self.is_blocked(), permitted: &self.permitted }
     }
 
     /// Adds the verdict for a failure of the policy. It is decisive only if no other verdict blocks the event.
@@ -62,7 +62,7 @@ impl Evaluation {
 /// What an event is evaluated by.
 #[derive(Clone, Copy)]
 pub struct EvaluationInput<'a> {
-    pub event: &'a Judged<'a>,
+    pub event: &'a JudgedEvent<'a>,
     pub findings: &'a [Finding],
     pub policy: &'a Policy,
     pub rules: &'a Rules<'a>,
@@ -109,9 +109,9 @@ pub fn decide(
         let decision = verdict.decision;
         evaluation.verdicts.push(verdict);
         if decision == Decision::Allow {
-            evaluation.approved.extend(shutdown(finding));
+            evaluation.permitted.extend(shutdown(finding));
         } else if decision == Decision::Block {
-            evaluation.approved = findings.iter().filter_map(shutdown).collect();
+            evaluation.permitted = findings.iter().filter_map(shutdown).collect();
             break;
         }
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::ledger::{fits, forget_oldest, mark};
-use super::{Access, GitAccess, Judged, Ledger};
+use super::{Access, GitAccess, JudgedEvent, Ledger};
 use teamkeep_model::event::{ActorKind, LEAD, MAX_ENTRIES};
 use teamkeep_model::payload::EventKind;
 use teamkeep_model::time::Timestamp;
@@ -146,7 +146,7 @@ impl FileHistory {
         forget_oldest(&mut self.files, MAX_ENTRIES, age);
     }
 
-    fn observe_git(&mut self, event: &Judged<'_>, git: &GitAccess, agent: &str) {
+    fn observe_git(&mut self, event: &JudgedEvent<'_>, git: &GitAccess, agent: &str) {
         let call = event.payload.tool_use_id().map(mark).unwrap_or_default();
         if let Some(before) = &git.before {
             self.calls.insert(call, before.clone());
@@ -183,7 +183,7 @@ pub fn is_below(path: &str, directory: &str) -> bool {
 impl Ledger {
     /// The agent under which an event's uses are recorded: of a subagent the agent that started it, if that is known. `None`
     /// for an unknown actor, as in tool calls of teammates before 2.1.69.
-    pub fn agent(&self, event: &Judged<'_>) -> Option<String> {
+    pub fn agent(&self, event: &JudgedEvent<'_>) -> Option<String> {
         let actor = event.actor;
         let agent = match actor.kind {
             ActorKind::Lead => LEAD.to_owned(),
@@ -199,7 +199,7 @@ impl Ledger {
     }
 
     /// Adds a tool call that was not blocked.
-    pub(super) fn observe_access(&mut self, event: &Judged<'_>, access: &Access) {
+    pub(super) fn observe_access(&mut self, event: &JudgedEvent<'_>, access: &Access) {
         let Some(agent) = self.agent(event) else { return };
         match access {
             Access::Used { path, state, is_change } => {

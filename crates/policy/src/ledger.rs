@@ -79,7 +79,7 @@ pub struct MemberActivity {
     pub stopping: bool,
     /// Whether a gate allowed that request (by the loop guard, a pause or an allowance): its approval is then allowed.
     #[serde(rename = "let_go")]
-    pub approved_shutdown: bool,
+    pub shutdown_permitted: bool,
 }
 
 /// The final text of a turn, which Claude Code delivers to the lead from 2.1.251 on ([`delivers_answers`]).

@@ -27,7 +27,7 @@ mod team_state;
 mod tests;
 mod verdict;
 
-pub use case::{Access, Case, Edit, GitAccess, GitLoss, Judged, Lost};
+pub use case::{Access, Case, Edit, GitAccess, GitLoss, JudgedEvent, Lost};
 pub use evaluation::{
     Counting, Evaluation, EvaluationInput, Guard, VERDICT, decide, evaluate, log_line, uncounted,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::ledger::{FinalText, PendingToolCall, fits, mark, note_last};
-use super::{Change, Judged, Ledger, LiveState, MemberActivity, Sign};
+use super::{Change, JudgedEvent, Ledger, LiveState, MemberActivity, Sign};
 use teamkeep_model::compat::is_json_text;
 use teamkeep_model::event::{ActorKind, LEAD, MAX_ENTRIES};
 use teamkeep_model::payload::{EventKind, Message, MessageKind, Payload, Spawn, TaskUpdate};
@@ -14,7 +14,7 @@ use teamkeep_model::{TaskStatus, Tool};
 
 impl Ledger {
     /// Adds an event that was not blocked.
-    pub fn observe(&mut self, event: &Judged<'_>) {
+    pub fn observe(&mut self, event: &JudgedEvent<'_>) {
         let teammate = member(event).filter(|name| *name != LEAD);
         if let Some(access) = event.access {
             self.observe_access(event, access);
@@ -58,10 +58,10 @@ impl Ledger {
     }
 
     /// Records that these members may approve a shutdown that a gate allowed to request.
-    pub(crate) fn approve_shutdown(&mut self, names: &[String]) {
+    pub(crate) fn permit_shutdown(&mut self, names: &[String]) {
         for name in names.iter().filter(|name| fits(name)) {
             let name = self.member(name).to_owned();
-            self.activity_mut(&name).approved_shutdown = true;
+            self.activity_mut(&name).shutdown_permitted = true;
         }
     }
 
@@ -74,7 +74,7 @@ impl Ledger {
         self.order
     }
 
-    fn begin_turn(&mut self, event: &Judged<'_>, name: &str) {
+    fn begin_turn(&mut self, event: &JudgedEvent<'_>, name: &str) {
         if !self.works(name) {
             self.activity_mut(name).since = Some(self.next());
         }
@@ -83,7 +83,7 @@ impl Ledger {
     }
 
     /// A call that started in a turn that has ended did not return: it failed or was denied.
-    fn end_turn(&mut self, event: &Judged<'_>, teammate: Option<&str>, sign: Sign) {
+    fn end_turn(&mut self, event: &JudgedEvent<'_>, teammate: Option<&str>, sign: Sign) {
         let order = self.next();
         if let Some(name) = teammate
             && let Some(activity) = self.members.get_mut(name)
@@ -111,7 +111,7 @@ impl Ledger {
         }
     }
 
-    fn begin_call(&mut self, event: &Judged<'_>, teammate: Option<&str>) {
+    fn begin_call(&mut self, event: &JudgedEvent<'_>, teammate: Option<&str>) {
         let (payload, tool) = (event.payload, event.payload.tool());
         if let Some(name) = teammate {
             self.begin_turn(event, name);
@@ -154,13 +154,13 @@ impl Ledger {
     }
 
     /// A failed or denied call had no effect, so it does not permit a shutdown either.
-    fn fail_call(&mut self, event: &Judged<'_>) {
+    fn fail_call(&mut self, event: &JudgedEvent<'_>) {
         let id = event.payload.tool_use_id().unwrap_or_default();
         self.pending_completions.remove(id);
         self.pending.remove(id);
         let recipients = shutdown_request(event).map(|message| self.recipients(&message, member(event)));
         for name in recipients.into_iter().flatten() {
-            self.activity_mut(&name).approved_shutdown = false;
+            self.activity_mut(&name).shutdown_permitted = false;
         }
     }
 
@@ -173,7 +173,7 @@ impl Ledger {
         }
     }
 
-    fn end_call(&mut self, event: &Judged<'_>) {
+    fn end_call(&mut self, event: &JudgedEvent<'_>) {
         let id = event.payload.tool_use_id().unwrap_or_default();
         let (input, response) = (event.payload.tool_input(), event.payload.tool_response());
         if response.get("success").and_then(Value::as_bool) == Some(false) {
@@ -217,7 +217,7 @@ impl Ledger {
     }
 
     /// A plain subagent starts. Its start does not name the agent that started it: that is the only one with an open call.
-    fn note_starter(&mut self, event: &Judged<'_>) {
+    fn note_starter(&mut self, event: &JudgedEvent<'_>) {
         let Some(id) = event.payload.agent_id().filter(|_| event.actor.kind == ActorKind::Subagent) else {
             return;
         };
@@ -237,11 +237,11 @@ impl Ledger {
         }
     }
 
-    fn note_spawn(&mut self, event: &Judged<'_>, spawn: &Spawn, at: u64) {
+    fn note_spawn(&mut self, event: &JudgedEvent<'_>, spawn: &Spawn, at: u64) {
         // Its first turn and its first message can come before the spawn returns.
         self.live.apply(event.at, Change::sign(&spawn.name, Sign::Joins));
         let activity = self.activity_mut(&spawn.name);
-        (activity.stopping, activity.approved_shutdown) = (false, false);
+        (activity.stopping, activity.shutdown_permitted) = (false, false);
         activity.questions.retain(|_, asked| *asked > at);
         note_last(&mut activity.instructions, member(event).unwrap_or_default(), at);
         if let Some(id) = spawn.agent_id.as_ref().filter(|id| fits(id)) {
@@ -255,7 +255,7 @@ impl Ledger {
         }
     }
 
-    fn note_update(&mut self, event: &Judged<'_>, update: &TaskUpdate, at: u64) {
+    fn note_update(&mut self, event: &JudgedEvent<'_>, update: &TaskUpdate, at: u64) {
         self.tasked = true;
         let named = |owner: &&str| !self.strip_team(owner).is_empty() && fits(owner);
         let Some(owner) = update.owner.as_deref().filter(named) else { return };
@@ -268,7 +268,7 @@ impl Ledger {
         }
     }
 
-    fn note_message(&mut self, event: &Judged<'_>, sent: &Sent, at: u64) {
+    fn note_message(&mut self, event: &JudgedEvent<'_>, sent: &Sent, at: u64) {
         let message = &sent.message;
         let routed = event.payload.tool_response().pointer("/routing/sender").and_then(Value::as_str);
         let answers = matches!(message.kind, MessageKind::ShutdownResponse { .. });
@@ -297,7 +297,7 @@ impl Ledger {
             (MessageKind::ShutdownResponse { approve: true }, Some(name)) => self.remove_member(event, &name),
             (MessageKind::ShutdownResponse { approve: false }, Some(name)) => {
                 let activity = self.activity_mut(&name);
-                (activity.stopping, activity.approved_shutdown) = (false, false);
+                (activity.stopping, activity.shutdown_permitted) = (false, false);
             }
             (MessageKind::ShutdownResponse { .. }, None) => {}
             (MessageKind::Plain | MessageKind::Other(_), sender) => {
@@ -309,7 +309,7 @@ impl Ledger {
         }
     }
 
-    fn remove_member(&mut self, event: &Judged<'_>, name: &str) {
+    fn remove_member(&mut self, event: &JudgedEvent<'_>, name: &str) {
         self.members.remove(name);
         if fits(name) && (self.live.member(name).is_some() || self.live.roster.len() < MAX_ENTRIES) {
             self.live.apply(event.at, Change::sign(name, Sign::Leaves));
@@ -343,19 +343,19 @@ impl Sent {
 }
 
 /// The shutdown request that a tool call sends.
-pub(crate) fn shutdown_request(event: &Judged<'_>) -> Option<Message> {
+pub(crate) fn shutdown_request(event: &JudgedEvent<'_>) -> Option<Message> {
     let sent = Sent::of(event.payload).filter(|_| event.payload.tool() == Some(Tool::SendMessage))?;
     (sent.message.kind == MessageKind::ShutdownRequest).then_some(sent.message)
 }
 
 /// The teammate that goes idle; this event names it.
-pub(crate) fn idle_teammate<'a>(event: &Judged<'a>) -> Option<&'a str> {
+pub(crate) fn idle_teammate<'a>(event: &JudgedEvent<'a>) -> Option<&'a str> {
     let named = event.payload.text("teammate_name").filter(|name| !name.is_empty());
     named.or(event.actor.name.as_deref()).filter(|name| *name != LEAD)
 }
 
 /// The member that caused an event. A plain subagent is not one, although its type may equal a name.
-fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
+fn member<'a>(event: &JudgedEvent<'a>) -> Option<&'a str> {
     match event.actor.kind {
         ActorKind::Lead => Some(LEAD),
         ActorKind::Teammate => event.actor.name.as_deref().filter(|name| fits(name)),
@@ -364,7 +364,7 @@ fn member<'a>(event: &Judged<'a>) -> Option<&'a str> {
 }
 
 /// The actor of an event, member or not.
-fn caller<'a>(event: &Judged<'a>) -> Option<&'a str> {
+fn caller<'a>(event: &JudgedEvent<'a>) -> Option<&'a str> {
     member(event).or(event.actor.name.as_deref()).filter(|name| fits(name))
 }
 

@@ -6,7 +6,7 @@ use std::slice;
 
 use serde_json::Value;
 
-use super::{Case, Decision, Finding, Judged, MAX_TEXT_CHARS, Reason, escaped, failure};
+use super::{Case, Decision, Finding, JudgedEvent, MAX_TEXT_CHARS, Reason, escaped, failure};
 use teamkeep_config::pattern::{is_plain, matches as glob, max_input_len, regex_of};
 use teamkeep_config::{BoundedRegex, Gate, Mode, OnError, Rule, required_literal};
 use teamkeep_model::payload::{EventKind, Payload};
@@ -31,11 +31,11 @@ impl<'a> Rules<'a> {
 
     /// Whether they are evaluated at an event: it can be blocked, or one of them names it.
     pub fn apply_to(&self, kind: EventKind) -> bool {
-        self.rules.iter().any(|compiled| kind.is_judged() || compiled.rule.applies_to(kind))
+        self.rules.iter().any(|compiled| kind.can_be_blocked() || compiled.rule.applies_to(kind))
     }
 
     /// Whether one of them names this event and its tool.
-    pub(super) fn concern(&self, event: &Judged<'_>) -> bool {
+    pub(super) fn concern(&self, event: &JudgedEvent<'_>) -> bool {
         let tool = event.payload.tool_name().unwrap_or_default();
         let names = |tools: &[Pattern<'_>]| any_matches(tools, "tools", tool) != Ok(false);
         let mut applying = self.rules.iter().filter(|compiled| compiled.applies(event));
@@ -84,7 +84,7 @@ impl<'a> CompiledRule<'a> {
     }
 
     /// Whether it applies to the event, whatever its tool is.
-    fn applies(&self, event: &Judged<'_>) -> bool {
+    fn applies(&self, event: &JudgedEvent<'_>) -> bool {
         let has_tool = self.tools.is_empty() || event.payload.tool_name().is_some();
         self.rule.action != Mode::Off && self.rule.applies_to(event.kind) && has_tool
     }
@@ -125,7 +125,7 @@ const LATE: &str = "the rules reached their time limit.";
 
 fn matched_finding(rule: &Rule, case: &Case<'_>) -> Finding {
     // An event that cannot be blocked gets a warning.
-    let mode = if case.event.kind.is_judged() { rule.action } else { Mode::Warn };
+    let mode = if case.event.kind.can_be_blocked() { rule.action } else { Mode::Warn };
     let mut reason = Reason::default();
     if case.event.kind == EventKind::TeammateIdle && rule.action == Mode::Warn {
         // The user reads the reason, so it names the teammate.

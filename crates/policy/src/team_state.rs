@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ledger::{fits, forget_oldest};
 use super::observe::{idle_teammate, shutdown_request};
-use super::{Case, Change, Judged, Ledger, TaskChange, TaskEvent};
+use super::{Case, Change, JudgedEvent, Ledger, TaskChange, TaskEvent};
 use crate::spending::Spending;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::event::{LEAD, MAX_ENTRIES};
@@ -112,7 +112,7 @@ impl TeamState {
     }
 
     /// Adds an event, unless it is a blocked tool call, which never ran.
-    pub fn apply(&mut self, event: &Judged<'_>, judgement: &Judgement<'_>) {
+    pub fn apply(&mut self, event: &JudgedEvent<'_>, judgement: &Judgement<'_>) {
         if judgement.blocked && event.kind.is_before_tool() {
             return;
         }
@@ -127,15 +127,15 @@ impl TeamState {
             // Claude Code sends no notice of an idle that is blocked, so the answer is not delivered.
             member.answer = member.answer.take().filter(|_| !judgement.blocked);
         }
-        if !judgement.approved.is_empty() && shutdown_request(event).is_some() {
-            self.ledger.approve_shutdown(judgement.approved);
+        if !judgement.permitted.is_empty() && shutdown_request(event).is_some() {
+            self.ledger.permit_shutdown(judgement.permitted);
         }
     }
 }
 
 impl TeamState {
     /// Records the states of the tasks at an event, but not of those that were never in progress.
-    pub(super) fn note_tasks(&mut self, event: &Judged<'_>) {
+    pub(super) fn note_tasks(&mut self, event: &JudgedEvent<'_>) {
         // In a backtest, the file can be stored after the change.
         let update = TaskUpdate::of(event.payload.tool_input(), event.payload.tool_response());
         let update =
@@ -172,7 +172,7 @@ impl TeamState {
 pub struct Judgement<'a> {
     pub blocked: bool,
     /// The agents whose shutdown premature-shutdown allowed although they are unfinished.
-    pub approved: &'a [String],
+    pub permitted: &'a [String],
 }
 
 /// A file or directory of the team that gates read and that cannot be read: a symlink or a special file in its place, a missing

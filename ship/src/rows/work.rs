@@ -150,7 +150,7 @@ impl VerdictFacts {
             decision: verdict.decision,
             gate: verdict.gate.clone(),
             reason: texts.text(&verdict.text).unwrap_or_default().into_owned(),
-            event: verdict.judged.clone(),
+            event: verdict.judged_event.clone(),
             blocks: verdict.blocks,
             paused: verdict.paused,
             repeated: verdict.repeated,

@@ -18,7 +18,8 @@ use teamkeep_model::payload::{self, KNOWN, Payload};
 use teamkeep_model::{Tool, time};
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::{
-    Access, Case, Decision, EvaluationInput, Finding, Guard, Judged, Lift, Rules, Verdict, evaluate, judge,
+    Access, Case, Decision, EvaluationInput, Finding, Guard, JudgedEvent, Lift, Rules, Verdict, evaluate,
+    judge,
 };
 use teamkeep_system::error::{Error, Result, unknown};
 use teamkeep_system::stdin;
@@ -60,7 +61,7 @@ fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {
     let input = found.input(&context.config.report.price, &source);
     let mut document = Document::default();
     row(&mut document, "id", &recorded.id);
-    explain(&mut document, &source, &input, backtest::judged(recorded, &payload));
+    explain(&mut document, &source, &input, backtest::judged_event(recorded, &payload));
     for verdict in found.verdicts() {
         let text =
             format!("{} {}: {}", verdict.word(), verdict.source(), verdict.reason.trim_end_matches('.'));
@@ -105,9 +106,9 @@ fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
         input.read_spending(context);
     }
     let event =
-        Judged { at: context.clock.now(), kind, actor: &input.actor, payload: &payload, access: None };
+        JudgedEvent { at: context.clock.now(), kind, actor: &input.actor, payload: &payload, access: None };
     let access = access(&source.policy, &event, || input.state.ledger.files.clone());
-    let event = Judged { access: access.as_ref(), ..event };
+    let event = JudgedEvent { access: access.as_ref(), ..event };
     let mut document = Document::default();
     explain(&mut document, &source, &input, event);
     Ok(document)
@@ -130,7 +131,7 @@ fn row(document: &mut Document, title: &str, text: impl AsRef<str>) {
 }
 
 /// Adds the conditions, evaluates the gates, and applies the loop guard to copies of the counts.
-fn explain(document: &mut Document, source: &PolicySource, input: &ExplainInput, event: Judged<'_>) {
+fn explain(document: &mut Document, source: &PolicySource, input: &ExplainInput, event: JudgedEvent<'_>) {
     let name = event.payload.event_name().unwrap_or("unknown");
     let tool = event.payload.tool_name().map(|tool| format!(" {tool}")).unwrap_or_default();
     row(document, "event", format!("{name}{tool}"));
@@ -228,7 +229,7 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
         Some((gate.name().to_owned(), result))
     };
     let rules = rules.iter().map(|rule| {
-        let result = match event.kind.is_judged() || rule.applies_to(event.kind) {
+        let result = match event.kind.can_be_blocked() || rule.applies_to(event.kind) {
             true => first(&|finding| finding.rule.as_ref() == Some(&rule.name)),
             false => "not this event".to_owned(),
         };
@@ -239,7 +240,7 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
 }
 
 /// The remark on a command in Bash that a gate judges only in part.
-fn uncertain(gate: Gate, event: &Judged<'_>) -> &'static str {
+fn uncertain(gate: Gate, event: &JudgedEvent<'_>) -> &'static str {
     match event.access {
         Some(Access::Git(git)) if !git.is_complete && gate.guards_files() => {
             " (a part of the command is not judged, and allowed)"

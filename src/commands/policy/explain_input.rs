@@ -119,7 +119,7 @@ impl ExplainInput {
             for recorded in &record.events {
                 let payload = Payload::from_raw(&recorded.payload);
                 let judgement = Judgement { blocked: record.was_blocked(recorded), ..Judgement::default() };
-                past.team.apply(&backtest::judged(recorded, &payload), &judgement);
+                past.team.apply(&backtest::judged_event(recorded, &payload), &judgement);
             }
             input.as_of = record.events.last().map(|event| event.at);
             input.state = past.team;

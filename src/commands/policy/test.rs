@@ -85,7 +85,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         results.push((case, found));
     }
     for (case, found) in &results {
-        verdicts.extend(found.iter().map(|one| (case.name(one.event), one.judgement.verdicts.as_slice())));
+        verdicts.extend(found.iter().map(|one| (case.name(one.event), one.evaluation.verdicts.as_slice())));
     }
     if args.json {
         output::print_json_text(context, &out)?;

@@ -106,7 +106,7 @@ fn message(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
         answer: message.answer.as_ref().map(|answer| answer.text.clone()),
         automatic: message.automatic,
         refused: message.refusal.clone(),
-        blocked: message.judged.is_some(),
+        blocked: message.blocked_event.is_some(),
         to,
         text,
         delivered,

@@ -191,7 +191,7 @@ mod tests {
             text: String::new(),
             reason: String::new(),
             agent: None,
-            judged: "e".to_owned(),
+            judged_event: "e".to_owned(),
             blocks: None,
             paused: false,
             repeated: false,

@@ -87,7 +87,7 @@ impl Entry {
                 add(&message.text);
             }
             EntryKind::Verdict(verdict) => {
-                add(&verdict.judged);
+                add(&verdict.judged_event);
                 add(&verdict.gate);
             }
             EntryKind::AgentStopped(stop) => add(&stop.name),
@@ -279,7 +279,7 @@ pub struct MessageEntry {
     pub approve: Option<bool>,
     pub heard_by: Vec<String>,
     /// If the policy blocked it: the id of the judged event.
-    pub judged: Option<String>,
+    pub blocked_event: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -305,7 +305,7 @@ pub struct VerdictEntry {
     /// The same without the advice to the model.
     pub reason: String,
     pub agent: Option<String>,
-    pub judged: String,
+    pub judged_event: String,
     pub blocks: Option<usize>,
     pub paused: bool,
     pub repeated: bool,
@@ -405,7 +405,7 @@ impl Serialize for Entry {
                 json.some("refusal", &message.refusal)?;
                 json.some("request", &message.request)?;
                 json.some("approve", &message.approve)?;
-                json.some("of", &message.judged)?;
+                json.some("of", &message.blocked_event)?;
             }
             EntryKind::AgentStopped(stop) => {
                 json.put("stopped", &stop.name)?;
@@ -419,7 +419,7 @@ impl Serialize for Entry {
         }
         if let Some(verdict) = self.verdict() {
             json.put("decision", &verdict.decision)?;
-            json.put("of", &verdict.judged)?;
+            json.put("of", &verdict.judged_event)?;
             json.some("blocks", &verdict.blocks)?;
             json.some("paused", &verdict.paused.then_some(true))?;
             json.some("repeated", &verdict.repeated.then_some(true))?;

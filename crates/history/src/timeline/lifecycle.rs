@@ -14,7 +14,7 @@ use teamkeep_model::event::{ActorKind, LEAD};
 use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{Tool, json};
-use teamkeep_policy::{Decision, Judged, Ledger, RecordedVerdict, TeammateRef, Verdict, stopped};
+use teamkeep_policy::{Decision, JudgedEvent, Ledger, RecordedVerdict, TeammateRef, Verdict, stopped};
 use teamkeep_store::archive::{EndedBy, SessionRole};
 
 pub(super) fn sessions(data: &RunData) -> Vec<Entry> {
@@ -111,7 +111,7 @@ fn stops(data: &RunData) -> Vec<Stop<'_>> {
             found.push(Stop { from, to: event.at, by, agent });
         }
         let (at, kind, actor, payload) = (event.at, event.kind, event.actor(), event.payload());
-        ledger.observe(&Judged { at, kind, actor, payload, access: None });
+        ledger.observe(&JudgedEvent { at, kind, actor, payload, access: None });
     }
     found
 }
@@ -283,7 +283,7 @@ pub(super) fn verdicts(data: &RunData) -> Vec<Entry> {
                 text: verdict.text(),
                 reason: verdict.reason.clone(),
                 agent: event.actor().id.clone(),
-                judged: of.clone(),
+                judged_event: of.clone(),
                 blocks: verdict.escalated.then(blocks),
                 paused: verdict.paused,
                 repeated: verdict.repeated,

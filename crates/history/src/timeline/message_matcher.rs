@@ -270,7 +270,7 @@ impl MessageCandidate {
         if let Some(event) = self.held.take() {
             self.message.event = event;
             self.message.refusal = None;
-            self.message.judged = None;
+            self.message.blocked_event = None;
         }
     }
 

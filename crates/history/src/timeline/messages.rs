@@ -108,7 +108,7 @@ fn sent(data: &RunData, when: &ClockMap, names: &HashMap<String, String>) -> Vec
         // The policy's own reason is better than Claude Code's message about a hook.
         let judged = call.before.filter(|_| draft.message.unconfirmed || refusal.is_some());
         let judged = judged.and_then(|before| Some((before, *blocked.get(before.id())?)));
-        draft.message.judged = judged.map(|(before, _)| before.id().to_owned());
+        draft.message.blocked_event = judged.map(|(before, _)| before.id().to_owned());
         match (judged, refusal) {
             (Some((_, reason)), None) => draft.defer(reason),
             _ => draft.refuse(judged.map(|(_, reason)| reason).or(refusal)),

@@ -98,15 +98,15 @@ impl NewEntries {
         // A prompt, a summary and a reason can come from the second source as well.
         match &entry.kind {
             EntryKind::Message(message) => {
-                let MessageEntry { to, task, text, judged, .. } = message;
-                self.hasher.hash_one((kind, to, task, text.trim(), judged))
+                let MessageEntry { to, task, text, blocked_event, .. } = message;
+                self.hasher.hash_one((kind, to, task, text.trim(), blocked_event))
             }
             EntryKind::Task(task) => {
                 self.hasher.hash_one((kind, &task.id, &task.from, &task.to, &task.owner))
             }
             EntryKind::MemberJoined(_) => self.hasher.hash_one((kind, &entry.actor)),
             EntryKind::Verdict(verdict) => {
-                self.hasher.hash_one((kind, &entry.actor, verdict.reason.trim(), &verdict.judged))
+                self.hasher.hash_one((kind, &entry.actor, verdict.reason.trim(), &verdict.judged_event))
             }
             _ => self.hasher.hash_one((kind, &entry.actor, entry.text().map(str::trim))),
         }

@@ -13,7 +13,7 @@ use teamkeep_model::Tool;
 use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_policy::{
     Access, Affected, Edit, Effect, FileHistory, FileState, Files, GitAccess, GitCall, GitCommands, GitLoss,
-    Judged, Ledger, Lost, MAX_LISTED, Makes, is_below, mark,
+    JudgedEvent, Ledger, Lost, MAX_LISTED, Makes, is_below, mark,
 };
 use teamkeep_system::clock::file_time;
 use teamkeep_system::fs;
@@ -25,7 +25,7 @@ const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The facts about the tool call of an event. `None` if no gate of the policy needs it, or if it cannot be known. The history of files
 /// is read only then.
-pub fn access(policy: &Policy, event: &Judged<'_>, files: impl Fn() -> FileHistory) -> Option<Access> {
+pub fn access(policy: &Policy, event: &JudgedEvent<'_>, files: impl Fn() -> FileHistory) -> Option<Access> {
     let tool = event.payload.tool().filter(|_| policy.guards_files())?;
     let directory = event.payload.text("cwd").map(Path::new).filter(|cwd| cwd.is_absolute());
     let before = event.kind.is_before_tool();
@@ -54,7 +54,7 @@ pub fn access(policy: &Policy, event: &Judged<'_>, files: impl Fn() -> FileHisto
     }
 }
 
-fn edit(event: &Judged<'_>, directory: Option<&Path>) -> Option<Edit> {
+fn edit(event: &JudgedEvent<'_>, directory: Option<&Path>) -> Option<Edit> {
     let path = path(event.payload, directory)?;
     let (present, content) =
         state(&path).map_or((None, Vec::new()), |(state, content)| (Some(state), content));
@@ -106,7 +106,7 @@ const TIMEOUT: Duration = Duration::from_millis(if cfg!(debug_assertions) { 20_0
 const COMMIT: &str = "%at %ae %s";
 
 /// The losses of a line that is about to run.
-fn losses_before(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) -> GitAccess {
+fn losses_before(event: &JudgedEvent<'_>, line: &GitCommands, files: &FileHistory) -> GitAccess {
     let mut access = GitAccess { is_complete: line.is_complete, ..GitAccess::default() };
     let agent = Ledger::default().agent(event).unwrap_or_default();
     let until = Instant::now() + TIMEOUT;
@@ -132,7 +132,7 @@ fn losses_before(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) ->
 }
 
 /// The commits of a line that has run, and the recorded files that git no longer shows as changed.
-fn made_after(event: &Judged<'_>, line: &GitCommands, files: &FileHistory) -> GitAccess {
+fn made_after(event: &JudgedEvent<'_>, line: &GitCommands, files: &FileHistory) -> GitAccess {
     let mut access = GitAccess { is_complete: true, ..GitAccess::default() };
     let until = Instant::now() + TIMEOUT;
     let call = event.payload.tool_use_id().and_then(|id| files.call(id));

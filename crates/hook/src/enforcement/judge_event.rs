@@ -18,8 +18,8 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_policy::failure::uncounted_decision;
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::{
-    Case, Counting, Decision, Evaluation, EvaluationInput, FileHistory, Finding, Guard, Judged, Ledger, Lift,
-    Rules, TeamState, Unreadable, Verdict, decide, evaluate, judge, reads_team, uncounted,
+    Case, Counting, Decision, Evaluation, EvaluationInput, FileHistory, Finding, Guard, JudgedEvent, Ledger,
+    Lift, Rules, TeamState, Unreadable, Verdict, decide, evaluate, judge, reads_team, uncounted,
 };
 use teamkeep_store::archive::{Archive, Index};
 
@@ -40,7 +40,7 @@ pub(crate) struct PolicyRequest<'a> {
     pub now: Timestamp,
     pub policy: &'a Policy,
     pub rules: &'a Rules<'a>,
-    pub event: Judged<'a>,
+    pub event: JudgedEvent<'a>,
     pub run: Option<&'a str>,
     pub team: Option<&'a str>,
     /// The last snapshot index of the team.
@@ -77,7 +77,7 @@ impl PolicyRequest<'_> {
     pub(crate) fn judge(&self) -> PolicyOutcome {
         // Before the lock is taken, because git is asked.
         let access = access(self.policy, &self.event, || HistoryFile::of(self.home).read());
-        let event = Judged { access: access.as_ref(), ..self.event };
+        let event = JudgedEvent { access: access.as_ref(), ..self.event };
         PolicyRequest { event, ..*self }.judge_with_access()
     }
 

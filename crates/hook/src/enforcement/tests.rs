@@ -5,9 +5,9 @@ mod git;
 mod scene;
 
 use teamkeep_config::Policy;
-use teamkeep_policy::{Access, FileHistory, Judged};
+use teamkeep_policy::{Access, FileHistory, JudgedEvent};
 
 /// Asks the disk and git.
-fn facts(policy: &Policy, event: &Judged<'_>, history: &FileHistory) -> Option<Access> {
+fn facts(policy: &Policy, event: &JudgedEvent<'_>, history: &FileHistory) -> Option<Access> {
     super::access(policy, event, || history.clone())
 }

@@ -260,7 +260,7 @@ events! {
 }
 
 /// Events at which a hook can block Claude Code's action.
-pub const JUDGED: &[EventKind] = &[
+pub const BLOCKABLE: &[EventKind] = &[
     EventKind::PreToolUse,
     EventKind::PreSkillShellCommand,
     EventKind::TeammateIdle,
@@ -271,8 +271,8 @@ pub const JUDGED: &[EventKind] = &[
 ];
 
 impl EventKind {
-    pub fn is_judged(self) -> bool {
-        JUDGED.contains(&self)
+    pub fn can_be_blocked(self) -> bool {
+        BLOCKABLE.contains(&self)
     }
 
     pub fn is_for_rules(self) -> bool {

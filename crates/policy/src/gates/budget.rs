@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::observe::{Sent, idle_teammate};
 use crate::spending::{Spending, Total};
-use crate::{Case, Decision, Finding, Judged, MAX_LISTED, Reason, TeamState};
+use crate::{Case, Decision, Finding, JudgedEvent, MAX_LISTED, Reason, TeamState};
 use teamkeep_config::{Gate, Limit, LimitScope, Mode, Policy};
 use teamkeep_model::Tool;
 use teamkeep_model::event::{Actor, ActorKind, LEAD};
@@ -38,7 +38,7 @@ pub fn needs_spending(policy: &Policy, case: &Case<'_>) -> bool {
 }
 
 /// Records what later counts need: the names of the agents that have transcripts, and the states of the tasks.
-pub fn observe(policy: &Policy, event: &Judged<'_>, team: &mut TeamState) {
+pub fn observe(policy: &Policy, event: &JudgedEvent<'_>, team: &mut TeamState) {
     if !policy.budget.is_on() {
         return;
     }
@@ -58,7 +58,7 @@ pub fn observe(policy: &Policy, event: &Judged<'_>, team: &mut TeamState) {
 }
 
 /// Whether a limit is per task, and the event changes a task.
-pub(super) fn changes_tasks(policy: &Policy, event: &Judged<'_>) -> bool {
+pub(super) fn changes_tasks(policy: &Policy, event: &JudgedEvent<'_>) -> bool {
     let changes = matches!(event.kind, EventKind::PreToolUse | EventKind::PostToolUse)
         && event.payload.tool() == Some(Tool::TaskUpdate);
     changes && policy.budget.counts_tasks()

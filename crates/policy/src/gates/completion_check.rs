@@ -27,7 +27,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{Change, Judged, Sign, TeamState};
+    use crate::{Change, JudgedEvent, Sign, TeamState};
     use teamkeep_model::event::Actor;
     use teamkeep_model::payload::Payload;
     use teamkeep_model::time::Timestamp;
@@ -44,7 +44,8 @@ mod tests {
             team.ledger.live.apply(Timestamp::default(), Change::sign("bob", *sign));
         }
         let (actor, kind) = (Actor::unknown(), payload.kind());
-        let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload, access: None };
+        let event =
+            JudgedEvent { at: Timestamp::default(), kind, actor: &actor, payload: &payload, access: None };
         Case::new(event, &team).is_completion()
     }
 

@@ -19,7 +19,7 @@ mod team_size;
 mod unfinished_dependencies;
 
 use super::{
-    Access, Case, Decision, Finding, GitLoss, Judged, MAX_TEXT_CHARS, Reason, Rules, escaped, failure,
+    Access, Case, Decision, Finding, GitLoss, JudgedEvent, MAX_TEXT_CHARS, Reason, Rules, escaped, failure,
 };
 use teamkeep_config::{Gate, Mode, OnError, Policy};
 use teamkeep_model::payload::EventKind;
@@ -28,7 +28,7 @@ use teamkeep_model::payload::EventKind;
 /// be blocked, only the rules that name it are evaluated, and they only warn.
 pub fn judge(policy: &Policy, rules: &Rules<'_>, case: &Case<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    if case.event.kind.is_judged() {
+    if case.event.kind.can_be_blocked() {
         let gates: Vec<Gate> =
             Gate::ALL.into_iter().filter(|gate| judges(*gate, policy, &case.event)).collect();
         gates.iter().for_each(|gate| found.extend(findings(*gate, policy, case)));
@@ -41,7 +41,7 @@ pub fn judge(policy: &Policy, rules: &Rules<'_>, case: &Case<'_>) -> Vec<Finding
 }
 
 /// Whether a gate is on and judges the event: the only check of events and tools, so a gate has none of its own.
-fn judges(gate: Gate, policy: &Policy, event: &Judged<'_>) -> bool {
+fn judges(gate: Gate, policy: &Policy, event: &JudgedEvent<'_>) -> bool {
     let is_on = gate.mode(policy).is_some_and(|mode| mode != Mode::Off);
     is_on && gate.judges(event.kind, event.payload.tool())
 }
@@ -67,7 +67,7 @@ fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 
 /// Whether a hook call reads the team's files for an event: a gate that is on or a rule judges it, and the loop guard counts by
 /// the state of the work. It is the most expensive part of a call, and most tool calls do not concern a team.
-pub fn reads_team(policy: &Policy, rules: &Rules<'_>, event: &Judged<'_>) -> bool {
+pub fn reads_team(policy: &Policy, rules: &Rules<'_>, event: &JudgedEvent<'_>) -> bool {
     let uses_files = match event.access {
         Some(Access::Edit(_)) => true,
         Some(Access::Git(git)) => !git.losses.is_empty(),
@@ -77,7 +77,7 @@ pub fn reads_team(policy: &Policy, rules: &Rules<'_>, event: &Judged<'_>) -> boo
     let by_gate = match event.kind {
         kind if kind.is_before_tool() => Gate::ALL.into_iter().any(needs_files),
         EventKind::PostToolUse => budget::changes_tasks(policy, event),
-        kind => kind.is_judged(),
+        kind => kind.can_be_blocked(),
     };
     by_gate || rules.concern(event)
 }

@@ -153,7 +153,7 @@ impl<'c, 'a> Shutdown<'c, 'a> {
     /// Whether a teammate may stop whatever it works on.
     fn is_free(&self, name: &str) -> bool {
         self.settings.exempt.iter().any(|exempt| self.case.refers_to(exempt, name))
-            || (self.act == Act::Approve && self.case.team.ledger.of(name).approved_shutdown)
+            || (self.act == Act::Approve && self.case.team.ledger.of(name).shutdown_permitted)
     }
 
     fn unfinished(&self, name: &str) -> Option<(Mode, OpenWork<'a>)> {

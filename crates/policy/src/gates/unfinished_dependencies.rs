@@ -39,9 +39,10 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
 
 /// The update, if it starts or completes a task.
 pub(super) fn update(case: &Case<'_>) -> Option<TaskUpdate> {
-    let is_judged = |status: &TaskStatus| matches!(status, TaskStatus::InProgress | TaskStatus::Completed);
+    let can_be_blocked =
+        |status: &TaskStatus| matches!(status, TaskStatus::InProgress | TaskStatus::Completed);
     TaskUpdate::of(case.event.payload.tool_input(), &Value::Null)
-        .filter(|update| update.status.as_ref().is_some_and(is_judged))
+        .filter(|update| update.status.as_ref().is_some_and(can_be_blocked))
 }
 
 fn added_blockers<'a>(case: &Case<'a>) -> impl Iterator<Item = &'a str> {

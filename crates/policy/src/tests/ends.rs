@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::scene::{Scene, after, approve, ask, before, decide, lead, mate, payload};
-use crate::{Change, Decision, Finding, Guard, Judged, Judgement, Sign, Verdict};
+use crate::{Change, Decision, Finding, Guard, JudgedEvent, Judgement, Sign, Verdict};
 use teamkeep_config::Mode;
 use teamkeep_model::event::{Actor, ActorKind};
 use teamkeep_model::time::Timestamp;
@@ -129,9 +129,10 @@ fn request(scene: &mut Scene, guard: &mut Guard, paused: bool) -> Option<Verdict
     let verdict = decide(finding, &scene.team.key(), guard, 2, paused);
     let (payload, actor) = (payload(&fields), lead());
     let kind = payload.kind();
-    let event = Judged { at: Timestamp::default(), kind, actor: &actor, payload: &payload, access: None };
+    let event =
+        JudgedEvent { at: Timestamp::default(), kind, actor: &actor, payload: &payload, access: None };
     if verdict.decision != BLOCK {
-        scene.team.apply(&event, &Judgement { approved: &["bob".to_owned()], ..Judgement::default() });
+        scene.team.apply(&event, &Judgement { permitted: &["bob".to_owned()], ..Judgement::default() });
     }
     Some(verdict)
 }

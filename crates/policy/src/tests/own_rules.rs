@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::scene::{Scene, before, idle, lead, mate};
-use crate::{Case, Decision, Finding, Judged, Rules, judge};
+use crate::{Case, Decision, Finding, JudgedEvent, Rules, judge};
 use teamkeep_config::{Mode, OnError, Rule};
 use teamkeep_model::event::Actor;
 use teamkeep_model::time::Timestamp;
@@ -198,7 +198,7 @@ fn rules_that_are_late_or_cannot_be_compiled_are_failures_of_the_policy() {
     let actor = mate("bob");
     for (on_error, decision) in [(OnError::Allow, Decision::Warn), (OnError::Block, Decision::Block)] {
         scene.policy.on_error = on_error;
-        let event = Judged {
+        let event = JudgedEvent {
             at: Timestamp::default(),
             kind: payload.kind(),
             actor: &actor,
@@ -235,7 +235,7 @@ fn a_value_below_the_parsed_depth_is_not_treated_as_missing() {
         let raw = serde_json::value::RawValue::from_string(text).unwrap();
         let (payload, scene, actor) =
             (teamkeep_model::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
-        let event = Judged {
+        let event = JudgedEvent {
             at: Timestamp::default(),
             kind: payload.kind(),
             actor: &actor,
@@ -257,7 +257,7 @@ fn said_of(input: &str, pointer: &str, wanted: &str) -> Vec<&'static str> {
     let (payload, scene, actor) =
         (teamkeep_model::payload::Payload::from_raw(&raw), Scene::with(&[]), mate("bob"));
     let (at, kind) = (Timestamp::default(), payload.kind());
-    let event = Judged { at, kind, actor: &actor, payload: &payload, access: None };
+    let event = JudgedEvent { at, kind, actor: &actor, payload: &payload, access: None };
     let rules = [when(pointer, wanted)];
     let found = judge(&scene.policy, &Rules::of(&rules), &Case::new(event, &scene.team));
     found.iter().map(|one| one.code).collect()
@@ -288,7 +288,7 @@ fn a_name_that_is_too_long_for_a_glob_or_too_late_is_undecided() {
         scene.team.name = Some(team.to_owned());
         let (payload, actor) = (super::scene::payload(&before(tool, json!({}))), mate(actor));
         let (at, kind) = (Timestamp::default(), payload.kind());
-        let event = Judged { at, kind, actor: &actor, payload: &payload, access: None };
+        let event = JudgedEvent { at, kind, actor: &actor, payload: &payload, access: None };
         let rules = [rule];
         let asked = Rules::of(&rules);
         let asked = if late { asked.until(&|| true) } else { asked };

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::scene::{access, approve, ask, decide, payload};
-use crate::{Case, Decision, Guard, Judged, Judgement, Rules, TeamState, judge};
+use crate::{Case, Decision, Guard, JudgedEvent, Judgement, Rules, TeamState, judge};
 use teamkeep_config::{Gate, Mode, Policy, Rule};
 use teamkeep_model::event::{Actor, ActorKind};
 use teamkeep_model::payload::EventKind;
@@ -143,7 +143,8 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
         }
         let (at, payload) = (Timestamp::from_millis(place as i64).unwrap(), payload(fields));
         let access = access(&payload);
-        let event = Judged { at, kind: payload.kind(), actor, payload: &payload, access: access.as_ref() };
+        let event =
+            JudgedEvent { at, kind: payload.kind(), actor, payload: &payload, access: access.as_ref() };
         let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
         let can_block = BLOCKING.iter().any(|name| EventKind::named(name) == event.kind);
         prop_assert!(can_block || found.is_empty(), "{:?}: {found:?}", event.kind);
@@ -159,8 +160,8 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
             prop_assert!(finding.decision != Decision::Allow);
             let verdict = decide(finding, &state, &mut guard, most, false);
             if verdict.gate == Gate::PrematureShutdown.name() && verdict.decision != Decision::Block {
-                let approved = [finding.about.clone()];
-                team.apply(&event, &Judgement { approved: &approved, ..Judgement::default() });
+                let permitted = [finding.about.clone()];
+                team.apply(&event, &Judgement { permitted: &permitted, ..Judgement::default() });
             }
             prop_assert!(verdict.decision <= finding.decision);
             let (gate, rule) = (finding.gate.name().to_owned(), finding.rule.clone());
@@ -198,8 +199,13 @@ fn ends(step: &Step, tasks: &[Value], most: u32) -> Result<(), TestCaseError> {
     let (payload, mut guard, state) = (payload(&step.2), Guard::default(), team.key());
     let access = access(&payload);
     let kind = payload.kind();
-    let event =
-        Judged { at: Timestamp::default(), kind, actor: &step.1, payload: &payload, access: access.as_ref() };
+    let event = JudgedEvent {
+        at: Timestamp::default(),
+        kind,
+        actor: &step.1,
+        payload: &payload,
+        access: access.as_ref(),
+    };
     let found = judge(&policy, &Rules::of(&rules), &Case::new(event, &team));
     let mut blocked = || {
         found

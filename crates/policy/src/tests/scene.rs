@@ -12,10 +12,10 @@ use teamkeep_model::team::Task;
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::{
     Access, Case, Counting, Decision, Edit, FileHistory, FileState, Finding, GitAccess, GitLoss, Guard,
-    Judged, Judgement, Lost, Rules, TeamState, Verdict, gates, judge,
+    JudgedEvent, Judgement, Lost, Rules, TeamState, Verdict, gates, judge,
 };
 
-pub(super) type Facts = fn(&Policy, &Judged<'_>, &FileHistory) -> Option<Access>;
+pub(super) type Facts = fn(&Policy, &JudgedEvent<'_>, &FileHistory) -> Option<Access>;
 
 /// A team, its policy, and a clock that moves with each event.
 #[derive(Default, Clone)]
@@ -135,16 +135,16 @@ impl Scene {
         fields
     }
 
-    fn access(&self, event: &Judged<'_>) -> Option<Access> {
+    fn access(&self, event: &JudgedEvent<'_>) -> Option<Access> {
         self.facts?(&self.policy, event, &self.team.ledger.files)
     }
 
     /// Judges an event.
     pub(super) fn judge(&mut self, actor: &Actor, fields: &Value) -> Vec<Finding> {
         let (at, payload) = (self.at(), payload(&self.in_directory(fields)));
-        let event = Judged { at, kind: payload.kind(), actor, payload: &payload, access: None };
+        let event = JudgedEvent { at, kind: payload.kind(), actor, payload: &payload, access: None };
         let access = self.access(&event);
-        let event = Judged { access: access.as_ref(), ..event };
+        let event = JudgedEvent { access: access.as_ref(), ..event };
         judge(&self.policy, &Rules::of(&self.rules), &Case::new(event, &self.team))
     }
 
@@ -165,9 +165,9 @@ impl Scene {
 
     fn observes(&mut self, actor: &Actor, fields: &Value, held_back: bool) {
         let (at, payload) = (self.at(), payload(&self.in_directory(fields)));
-        let event = Judged { at, kind: payload.kind(), actor, payload: &payload, access: None };
+        let event = JudgedEvent { at, kind: payload.kind(), actor, payload: &payload, access: None };
         let access = self.access(&event);
-        let event = Judged { access: access.as_ref(), ..event };
+        let event = JudgedEvent { access: access.as_ref(), ..event };
         gates::budget::observe(&self.policy, &event, &mut self.team);
         self.team.apply(&event, &Judgement { blocked: held_back, ..Judgement::default() });
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::scene::payload;
-use crate::{Case, Finding, Judged, Judgement, Rules, TeamState, judge};
+use crate::{Case, Finding, JudgedEvent, Judgement, Rules, TeamState, judge};
 use teamkeep_config::Policy;
 use teamkeep_model::event::{Actor, ActorKind};
 use teamkeep_model::payload::{Message, Payload};
@@ -37,7 +37,7 @@ pub(super) fn play(name: &str, policy: &Policy, mut look: impl FnMut(&Case<'_>))
         let since = line["at_ms"].as_u64().unwrap();
         let at = Timestamp::from_millis(since as i64).unwrap();
         let kind = payload.kind();
-        let event = Judged { at, kind, actor: &actor, payload: &payload, access: None };
+        let event = JudgedEvent { at, kind, actor: &actor, payload: &payload, access: None };
         let case = Case::new(event, &team);
         look(&case);
         found.push(Found { step, findings: judge(policy, &Rules::of(&[]), &case), team: team.clone() });

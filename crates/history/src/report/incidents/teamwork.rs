@@ -56,7 +56,7 @@ pub(super) fn verdicts(scene: &Scene<'_>) -> Vec<Draft> {
     for entry in verdicts {
         let Some(verdict) = entry.verdict() else { continue };
         let at = entry.at.millis();
-        let about = subject(scene, entry, &verdict.judged);
+        let about = subject(scene, entry, &verdict.judged_event);
         let key = (verdict.gate.clone(), about.clone());
         let done = match verdict.blocks {
             Some(blocks) => format!("allowed after {}", count(blocks, "block")),

@@ -650,7 +650,7 @@ fn only_a_line_with_a_git_command_that_matters_asks_git() {
             call
         });
         let actor = mate(name);
-        let event = teamkeep_policy::Judged {
+        let event = teamkeep_policy::JudgedEvent {
             at: Default::default(),
             kind: payload.kind(),
             actor: &actor,
