@@ -7,7 +7,7 @@ use std::time::Instant;
 use super::repetition::{RepeatedEvent, announced_twice};
 use super::{CalledBy, HookOutcome, MAX_CHARS, Recorder};
 use crate::attribution::{self, CallContext, ResolvedTeam, SessionState};
-use crate::response::Answer;
+use crate::response::Response;
 use teamkeep_config::ArchivedSessions;
 use teamkeep_model::event::{Actor, ActorKind, Event, Id, SafeName};
 use teamkeep_model::payload::{EventKind, Input, Payload, Spawn, parse};
@@ -38,7 +38,7 @@ impl Recorder {
         let mut call = Call { received, found, by, outcome: HookOutcome::default() };
         call.capture_named_list();
         call.note_missing_list();
-        call.prepare_answer();
+        call.prepare_response();
         call.note_problems(input);
         call.store_worktree();
         // The event is in the log before a policy can fail.
@@ -50,7 +50,7 @@ impl Recorder {
             call.received.id = repeated.id;
             call.received.earlier_verdicts = Some(repeated.verdicts);
         }
-        // If Claude Code has exited, no one reads the answer.
+        // If Claude Code has exited, no one reads the response.
         if !signals::termination_requested() {
             call.judge();
             call.notify_trust_change();
@@ -481,9 +481,9 @@ impl Call<'_> {
             }
             Err(error) => {
                 self.outcome.add(error.to_string());
-                if self.outcome.answer.exit == 0 {
-                    self.outcome.answer =
-                        Answer::failed(format!("teamkeep: cannot record the event: {error}"));
+                if self.outcome.response.exit == 0 {
+                    self.outcome.response =
+                        Response::failed(format!("teamkeep: cannot record the event: {error}"));
                 }
             }
         }

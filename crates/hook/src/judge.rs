@@ -44,7 +44,7 @@ impl Call<'_> {
             redirected.as_ref().is_some_and(|verdict| verdict.decision == Decision::Warn);
         let (kind, payload) = (self.received.kind, &self.received.payload);
         let mut judged = PolicyOutcome::default();
-        let is_blocked = self.outcome.answer.exit == BLOCK_EXIT_CODE;
+        let is_blocked = self.outcome.response.exit == BLOCK_EXIT_CODE;
         let on_error = if in_team || by_rule { recorder.config.policy.on_error } else { OnError::Allow };
         let unusable = recorder.unusable(kind, on_error);
         let failure = self.found.store_failures().next();
@@ -81,7 +81,7 @@ impl Call<'_> {
             self.record_verdicts(&evaluation);
         }
         // A block hides the warning, so that it comes again.
-        self.by.state.redirected |= warns_of_redirection && self.outcome.answer.exit != BLOCK_EXIT_CODE;
+        self.by.state.redirected |= warns_of_redirection && self.outcome.response.exit != BLOCK_EXIT_CODE;
     }
 
     fn ask_gates(&self, rules: &Rules<'_>) -> PolicyOutcome {
@@ -147,8 +147,8 @@ impl Call<'_> {
                 self.record_verdict(verdict, &log);
             }
         }
-        let answer = std::mem::take(&mut self.outcome.answer);
-        self.outcome.answer = answer.and_verdicts(kind, &self.by.actor, evaluation);
+        let response = std::mem::take(&mut self.outcome.response);
+        self.outcome.response = response.and_verdicts(kind, &self.by.actor, evaluation);
     }
 
     pub(crate) fn record_verdict(&mut self, verdict: &Verdict, log: &EventLog) {

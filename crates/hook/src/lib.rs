@@ -1,4 +1,4 @@
-//! One hook call, from the payload to the answer, and the work in the background after it. Claude Code waits for everything that this
+//! One hook call, from the payload to the response, and the work in the background after it. Claude Code waits for everything that this
 //! crate loads, so its dependencies are few.
 //!
 //! ```text
@@ -7,20 +7,22 @@
 //!
 //! [`Call`](call::Call) has these steps in the order in which they happen, and the facts known so far. The event is in the log before
 //! a policy can fail. [`attribution`] finds who acted, in which team and run. [`enforcement`] reads what the gates need, runs
-//! completion checks and counts blocks. [`finish()`] and [`prune`] run in a process of their own, which lives on after the answer.
+//! completion checks and counts blocks. [`finish()`] and [`prune`] run in a process of their own, which lives on after the response.
 
 #![warn(unreachable_pub)]
 
-mod answer;
 pub mod attribution;
 mod background;
 mod call;
 mod command_line;
+mod delete_guard;
 pub mod enforcement;
 mod judge;
+mod notices;
 mod repetition;
 pub mod response;
 mod runs;
+mod team_context;
 mod worktree;
 
 use std::fmt::Display;
@@ -32,7 +34,7 @@ use std::time::{Duration, Instant};
 pub use background::{BackgroundMode, FinishStart, find_shipper, finish, finish_in_background, prune};
 pub use command_line::{Invocation, hook_call, main};
 
-use crate::response::{Answer, BLOCK_EXIT_CODE};
+use crate::response::{BLOCK_EXIT_CODE, Response};
 use teamkeep_config::{
     self as config, Config, Files, OnError, Problem, last_on_error, layers, misnamed_file,
 };
@@ -83,7 +85,7 @@ impl Recorder {
 
 #[derive(Debug, Default)]
 pub struct HookOutcome {
-    pub answer: Answer,
+    pub response: Response,
     pub notes: Vec<Note>,
     /// Data that is lost with a TeamDelete that was allowed. It is recorded with the event.
     pub lost_with_team: Option<String>,
@@ -112,7 +114,7 @@ impl HookOutcome {
     /// Adds the notes to stderr on one line if the response has no message. If data was lost, the call fails, because
     /// Claude Code shows only failures; otherwise a response with content is not changed.
     pub(crate) fn add_notes(&mut self) {
-        if self.answer.exit != 0 || !self.answer.stderr.is_empty() {
+        if self.response.exit != 0 || !self.response.stderr.is_empty() {
             return;
         }
         let shown = self.texts(&[Severity::Problem, Severity::Loss]).chain(self.texts(&[Severity::Payload]));
@@ -122,8 +124,8 @@ impl HookOutcome {
             let short: String = text.chars().take(3 * MAX_CHARS).collect();
             let cut = if short.len() < text.len() { "…" } else { "" };
             let is_lost = self.notes.iter().any(|note| note.severity == Severity::Loss);
-            self.answer.stderr = format!("teamkeep: {short}{cut}");
-            self.answer.exit = u8::from(is_lost && self.answer.stdout.is_empty());
+            self.response.stderr = format!("teamkeep: {short}{cut}");
+            self.response.exit = u8::from(is_lost && self.response.stdout.is_empty());
         }
     }
 }
@@ -149,7 +151,7 @@ pub fn run(event: Option<&str>, by: CalledBy) -> ExitCode {
     let start = Instant::now();
     let mut outcome = recorder.record(&input, event);
     report_problems(&recorder, &mut outcome, event, start.elapsed());
-    respond(&outcome.answer, unsafe_store.as_ref())
+    respond(&outcome.response, unsafe_store.as_ref())
 }
 
 /// A hook call has its payload on stdin, so a terminal means that somebody typed the command. Nothing is recorded.
@@ -198,8 +200,8 @@ fn report_problems(recorder: &Recorder, outcome: &mut HookOutcome, event: Option
     outcome.notes.extend(recorder.paths.warning.clone().map(Note::problem));
     recorder.env.problems().iter().for_each(|odd| outcome.add(format!("{odd}; using the default")));
     outcome.add_notes();
-    if outcome.answer.exit != BLOCK_EXIT_CODE && !outcome.answer.stderr.is_empty() {
-        outcome.answer.stderr.extend(store_hint(recorder));
+    if outcome.response.exit != BLOCK_EXIT_CODE && !outcome.response.stderr.is_empty() {
+        outcome.response.stderr.extend(store_hint(recorder));
     }
     let mut notes = outcome.diagnostics();
     // Problems of the policy files are reported at the start of a session.
@@ -221,19 +223,19 @@ fn store_hint(recorder: &Recorder) -> Option<String> {
 }
 
 /// Prints the response. A store that must not be written is reported on stderr.
-fn respond(answer: &Answer, unsafe_store: Option<&Error>) -> ExitCode {
+fn respond(response: &Response, unsafe_store: Option<&Error>) -> ExitCode {
     if let Some(error) = unsafe_store {
         // One line: Claude Code shows no more of a hook's stderr.
         let hints = error.hints.iter().map(|hint| format!("; hint: {hint}"));
         eprint_line(&format!("teamkeep: {error}{}", hints.collect::<String>()));
-        if answer.exit != BLOCK_EXIT_CODE {
+        if response.exit != BLOCK_EXIT_CODE {
             return ExitCode::from(error.exit_code());
         }
     }
-    if !answer.stderr.is_empty() {
-        eprint_line(answer.stderr.trim_end());
+    if !response.stderr.is_empty() {
+        eprint_line(response.stderr.trim_end());
     }
-    ExitCode::from(if print(&answer.stdout).is_ok() { answer.exit } else { 1 })
+    ExitCode::from(if print(&response.stdout).is_ok() { response.exit } else { 1 })
 }
 
 fn eprint_line(line: &str) {

@@ -10,7 +10,7 @@ use teamkeep_policy::{Decision, Evaluation, Reason, Verdict};
 pub const BLOCK_EXIT_CODE: u8 = 2;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// The exit code: 0; 1 for a failure of teamkeep, after which Claude Code continues; 2 only for a block.
     pub exit: u8,
     /// Empty, or exactly one JSON object.
@@ -19,23 +19,23 @@ pub struct Answer {
     pub stderr: String,
 }
 
-impl Answer {
-    pub fn allow() -> Answer {
-        Answer::default()
+impl Response {
+    pub fn allow() -> Response {
+        Response::default()
     }
 
-    pub fn failed(message: impl Into<String>) -> Answer {
-        Answer { exit: 1, stderr: message.into(), ..Answer::default() }
+    pub fn failed(message: impl Into<String>) -> Response {
+        Response { exit: 1, stderr: message.into(), ..Response::default() }
     }
 
     /// Blocks the action with a reason for the model. At an event that cannot be blocked, allows it.
-    pub fn block(kind: EventKind, reason: impl Into<String>) -> Answer {
+    pub fn block(kind: EventKind, reason: impl Into<String>) -> Response {
         let exit = if kind.can_be_blocked() { BLOCK_EXIT_CODE } else { 0 };
-        Answer { exit, stderr: reason.into(), ..Answer::default() }
+        Response { exit, stderr: reason.into(), ..Response::default() }
     }
 
     /// Allows the action with a warning for the user; at PreToolUse also for the model, beside the tool's result.
-    pub fn warn(kind: EventKind, reason: &str) -> Answer {
+    pub fn warn(kind: EventKind, reason: &str) -> Response {
         let output = match kind {
             EventKind::PreToolUse => json!({
                 "systemMessage": reason,
@@ -43,18 +43,18 @@ impl Answer {
             }),
             _ => json!({"systemMessage": reason}),
         };
-        Answer::json(&output)
+        Response::json(&output)
     }
 
-    fn json(output: &Value) -> Answer {
-        Answer { stdout: format!("{output}\n"), ..Answer::default() }
+    fn json(output: &Value) -> Response {
+        Response { stdout: format!("{output}\n"), ..Response::default() }
     }
 
     /// Adds the verdicts on the event to a response that no gate decided. A block replaces it.
     #[must_use]
-    pub fn and_verdicts(self, kind: EventKind, actor: &Actor, evaluation: &Evaluation) -> Answer {
+    pub fn and_verdicts(self, kind: EventKind, actor: &Actor, evaluation: &Evaluation) -> Response {
         if let Some(block) = evaluation.decisive().filter(|verdict| verdict.decision == Decision::Block) {
-            return Answer::block(kind, block.text());
+            return Response::block(kind, block.text());
         }
         // An action allowed after blocks, and each warning, is reported once for each state of the tasks.
         let shown = evaluation.verdicts.iter().filter(|verdict| !verdict.repeated && !verdict.paused);
@@ -67,34 +67,34 @@ impl Answer {
         self.and_warn(kind, &notices.join("\n"))
     }
 
-    pub(crate) fn and_warn(self, kind: EventKind, reason: &str) -> Answer {
+    pub(crate) fn and_warn(self, kind: EventKind, reason: &str) -> Response {
         let Ok(mut output) = serde_json::from_str::<Value>(&self.stdout) else {
-            return Answer::warn(kind, reason);
+            return Response::warn(kind, reason);
         };
         let earlier = output.get("systemMessage").and_then(Value::as_str);
         let message = earlier.map_or(reason.to_owned(), |earlier| format!("{earlier}\n{reason}"));
         output["systemMessage"] = json!(message);
-        Answer::json(&output)
+        Response::json(&output)
     }
 
     /// Adds a text that the model reads with its next request, behind what it already reads.
-    pub(crate) fn and_context(self, kind: EventKind, text: &str) -> Answer {
+    pub(crate) fn and_context(self, kind: EventKind, text: &str) -> Response {
         let mut output = serde_json::from_str::<Value>(&self.stdout).unwrap_or_else(|_| json!({}));
         let specific = &mut output["hookSpecificOutput"];
         let earlier = specific.get("additionalContext").and_then(Value::as_str);
         let context = earlier.map_or(text.to_owned(), |earlier| format!("{earlier}\n{text}"));
         specific["hookEventName"] = json!(kind.name());
         specific["additionalContext"] = json!(context);
-        Answer { stdout: format!("{output}\n"), ..self }
+        Response { stdout: format!("{output}\n"), ..self }
     }
 
-    pub(crate) fn notify_user(what: &str) -> Answer {
-        Answer::json(&json!({"systemMessage": what}))
+    pub(crate) fn notify_user(what: &str) -> Response {
+        Response::json(&json!({"systemMessage": what}))
     }
 
     /// The response at SessionStart: asks Claude Code to run the FileChanged hook for every file below these paths
     /// (since 2.1.83), and reports problems of the policy to the lead and the user, others only to the user.
-    pub fn begin(watch: &[String], wrong: Option<&str>, user: Option<&str>) -> Answer {
+    pub fn begin(watch: &[String], wrong: Option<&str>, user: Option<&str>) -> Response {
         let mut specific = json!({"hookEventName": "SessionStart"});
         let mut output = json!({});
         if !watch.is_empty() {
@@ -108,7 +108,7 @@ impl Answer {
             output["systemMessage"] = json!(messages.join("\n"));
         }
         output["hookSpecificOutput"] = specific;
-        Answer::json(&output)
+        Response::json(&output)
     }
 }
 
@@ -137,9 +137,9 @@ mod tests {
 
     #[test]
     fn an_event_that_cannot_block_never_exits_with_2() {
-        assert_eq!(Answer::block(EventKind::PreToolUse, "no").exit, 2);
-        let begun =
-            Answer::begin(&["/teams".to_owned()], None, Some("one")).and_warn(EventKind::SessionStart, "two");
+        assert_eq!(Response::block(EventKind::PreToolUse, "no").exit, 2);
+        let begun = Response::begin(&["/teams".to_owned()], None, Some("one"))
+            .and_warn(EventKind::SessionStart, "two");
         let output: Value = serde_json::from_str(&begun.stdout).unwrap();
         assert_eq!(output["systemMessage"], "one\ntwo");
         assert_eq!(output["hookSpecificOutput"]["watchPaths"], json!(["/teams"]));
@@ -150,7 +150,7 @@ mod tests {
         let specific =
             json!({"hookEventName": "SessionStart", "watchPaths": ["/teams"], "additionalContext": "a\nb"});
         assert_eq!(output["hookSpecificOutput"], specific);
-        let only = Answer::allow().and_context(EventKind::SessionStart, "a");
+        let only = Response::allow().and_context(EventKind::SessionStart, "a");
         let output: Value = serde_json::from_str(&only.stdout).unwrap();
         let specific = json!({"hookEventName": "SessionStart", "additionalContext": "a"});
         assert_eq!(output, json!({"hookSpecificOutput": specific}));
@@ -161,7 +161,7 @@ mod tests {
             EventKind::PostToolUse,
             EventKind::Unknown,
         ] {
-            assert_eq!(Answer::block(kind, "no").exit, 0, "{kind:?}");
+            assert_eq!(Response::block(kind, "no").exit, 0, "{kind:?}");
         }
     }
 }

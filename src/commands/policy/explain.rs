@@ -12,7 +12,7 @@ use crate::view::{Document, count, plain};
 use teamkeep_config::{Gate, Mode};
 use teamkeep_hook::attribution::{CallContext, SessionState};
 use teamkeep_hook::enforcement::access;
-use teamkeep_hook::response::Answer;
+use teamkeep_hook::response::Response;
 use teamkeep_model::event::{Recorded, SafeName};
 use teamkeep_model::payload::{self, KNOWN, Payload};
 use teamkeep_model::{Tool, time};
@@ -179,9 +179,9 @@ fn explain(document: &mut Document, source: &PolicySource, input: &ExplainInput,
     let decisive = evaluation.decisive();
     let verdict = decisive.map(|one| format!("{} {}", one.word(), one.source()));
     row(document, "verdict", verdict.as_deref().unwrap_or("allow"));
-    let answer = Answer::allow().and_verdicts(event.kind, &input.actor, &evaluation);
-    row(document, "response", format!("exit {}", answer.exit));
-    for (stream, output) in [("stdout", &answer.stdout), ("stderr", &answer.stderr)] {
+    let response = Response::allow().and_verdicts(event.kind, &input.actor, &evaluation);
+    row(document, "response", format!("exit {}", response.exit));
+    for (stream, output) in [("stdout", &response.stdout), ("stderr", &response.stderr)] {
         let text = output.trim_end();
         match text {
             "" => {}

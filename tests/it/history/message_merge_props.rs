@@ -114,7 +114,7 @@ impl Scene {
         }
         let input = Input::from(payload.to_string().into_bytes());
         let outcome = self.recorder(millis).record(&input, None);
-        assert_eq!((outcome.answer.exit, outcome.notes), (0, vec![]));
+        assert_eq!((outcome.response.exit, outcome.notes), (0, vec![]));
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use teamkeep_config::check::check;
 use teamkeep_config::source::Source;
 use teamkeep_config::{Config, OnError};
-use teamkeep_hook::response::Answer;
+use teamkeep_hook::response::Response;
 use teamkeep_model::payload::{BLOCKABLE, KNOWN};
 
 use super::policy_dirs::{Place, codes, found};
@@ -140,7 +140,7 @@ fn the_on_error_of_a_broken_user_file_applies() {
 #[test]
 fn the_judged_events_are_those_that_can_be_blocked() {
     for (kind, name, _) in KNOWN {
-        assert_eq!(BLOCKABLE.contains(kind), Answer::block(*kind, "no").exit == 2, "{name}");
+        assert_eq!(BLOCKABLE.contains(kind), Response::block(*kind, "no").exit == 2, "{name}");
     }
 }
 
