@@ -19,13 +19,21 @@ pub struct Commands {
     pub verbose: Option<String>,
 }
 
-/// Formats the problems, each with its fix, then the number of the other checks, or these.
+/// Formats the number of the problems, each problem with its fix, then the number of the other checks, or these.
 pub fn health(health: &Health, commands: &Commands) -> Document {
     let (mut shown, others): (Vec<&Finding>, Vec<&Finding>) = health.findings.iter().partition(|finding| {
         finding.verdict >= Verdict::Warn || (finding.verdict == Verdict::Unknown && finding.fix.is_some())
     });
     shown.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
     let mut document = Document::default();
+    document.line([match (health.count(Verdict::Bad), health.count(Verdict::Warn)) {
+        (0, 0) => styled(GREEN, "no problems found"),
+        (0, warnings) => styled(YELLOW, format!("{} found", count(warnings, "warning"))),
+        (errors, 0) => styled(RED, format!("{} found", count(errors, "error"))),
+        (errors, warnings) => {
+            styled(RED, format!("{} and {} found", count(errors, "error"), count(warnings, "warning")))
+        }
+    }]);
     for (at, finding) in shown.iter().enumerate() {
         let (style, prefix) = match finding.verdict {
             Verdict::Bad => (RED.bold(), "error:"),
@@ -44,9 +52,7 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
             Line::from([bold("hint:"), plain(format!("run `{fix}` to apply the safe fixes"))]).hanging(6),
         );
     }
-    if !document.blocks.is_empty() {
-        document.blank();
-    }
+    document.blank();
     let skipped = match others.iter().filter(|finding| finding.verdict == Verdict::Unknown).count() {
         0 => String::new(),
         skipped => format!(", {skipped} skipped"),
@@ -67,10 +73,6 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
     };
     let passed = count(health.count(Verdict::Ok), "check");
     document.line([plain(format!("{passed} passed{skipped}{verbose}"))]);
-    document.code([plain(match health.count(Verdict::Bad) + health.count(Verdict::Warn) {
-        0 => "no problems found".to_owned(),
-        problems => format!("{} found", count(problems, "problem")),
-    })]);
     document
 }
 

@@ -28,7 +28,8 @@ pub struct TimelineOptions {
 
 impl TimelineOptions {
     pub fn shows(&self, entry: &Entry) -> bool {
-        let is_blocked = matches!(&entry.kind, EntryKind::Message(message) if message.blocked_event.is_some());
+        let is_blocked =
+            matches!(&entry.kind, EntryKind::Message(message) if message.blocked_event.is_some());
         match is_blocked {
             // The verdict that follows names the message; this entry has its text.
             true => self.all || self.asked || self.full,

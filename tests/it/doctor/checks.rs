@@ -69,6 +69,8 @@ fn doctor_reports_no_problem_after_install() {
     let before = home.everything();
     let result = home.ok("doctor --verbose");
     assert_snapshot!(numbers(&result.out), @"
+    no problems found
+
     ok      client           Claude Code 2.1.332 (~/bin/claude)
     ok      client-events    Claude Code 2.1.332 supports every event in its settings
     ok      agent-teams      agent teams are on (CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS in ~/.claude/settings.json)
@@ -100,7 +102,6 @@ fn doctor_reports_no_problem_after_install() {
     ok      stale-teams      no stale team directories
 
     27 checks passed, 2 skipped
-    no problems found
     ");
     assert_eq!(result.err, "");
     assert_eq!(home.everything(), before, "nothing was changed");
@@ -134,6 +135,7 @@ fn doctor_reports_each_problem_with_its_fix() {
     let result = home.run("doctor");
     assert_eq!(result.code, Some(1));
     assert_snapshot!(result.out, @r#"
+    4 errors and 1 warning found
     error: client: `claude` not found in PATH
       hint: install Claude Code, or add `claude` to PATH
     error: hooks-enabled: no hook runs: `disableAllHooks` is true in ~/.claude/settings.json
@@ -147,7 +149,6 @@ fn doctor_reports_each_problem_with_its_fix() {
     hint: run `teamkeep doctor --fix` to apply the safe fixes
 
     17 checks passed, 7 skipped (to list them: teamkeep doctor --verbose)
-    5 problems found
     "#);
 }
 
@@ -245,8 +246,11 @@ fn doctor_counts_a_warning_as_a_problem_and_exits_with_0() {
     let home = Home::with("{}");
     home.ok("install");
     let result = home.ok("doctor");
-    assert!(result.out.starts_with("warning: agent-teams: agent teams are off: "), "{}", result.out);
-    assert!(result.out.ends_with("\n2 problems found\n"), "{}", result.out);
+    assert!(
+        result.out.starts_with("2 warnings found\nwarning: agent-teams: agent teams are off: "),
+        "{}",
+        result.out
+    );
     assert!(
         !result.out.contains("hook-command"),
         "a check that passed is listed with --verbose: {}",
