@@ -162,7 +162,7 @@ def blocks(path, text):
             return paragraphs(markdown(text))
         case "1":
             return paragraphs("" if line.startswith(".") else line.replace("\\-", "-") for line in lines_of(text))
-        case "json" | "jsonl" | "lock":
+        case "json" | "jsonl" | "lock" | "svg":
             return []
         case _:
             return paragraphs(line.strip(" #") for line in lines_of(text))
