@@ -242,7 +242,7 @@ fn changes(entries: &[Entry], reader: &str) -> Vec<Entry> {
 fn blocks(entries: &[Entry], reader: &str) -> Vec<Blocked> {
     let own = entries.iter().rev().filter(|entry| entry.actor == reader);
     let verdicts = own.filter_map(|entry| Some((entry.at, entry.verdict()?)));
-    let blocked = verdicts.filter(|(_, verdict)| verdict.decision == Decision::Block && !verdict.paused);
+    let blocked = verdicts.filter(|(_, verdict)| verdict.decision == Decision::Block);
     let blocks =
         blocked.map(|(at, verdict)| Blocked { at, gate: verdict.gate.clone(), reason: verdict.text.clone() });
     blocks.take(MAX_BLOCKS).collect()

@@ -107,7 +107,7 @@ fn replay_on(mut stage: Stage) -> Result<DemoOutcome> {
             by: CalledBy::Settings,
             finish: BackgroundMode::Inline,
         };
-        let outcome = recorder.record(&Input::from(step.payload.to_string().into_bytes()), None);
+        let outcome = recorder.handle(&Input::from(step.payload.to_string().into_bytes()), None);
         if let Some(note) = outcome.notes.iter().find(|note| note.is_store_failure()) {
             return Err(Error::caused(
                 format!("cannot record the run in {}", stage.paths.store.display()),

@@ -80,15 +80,24 @@ teamkeep_model::named_enum! {
 impl DamageKind {
     /// Whether the data was changed by others, and can be read nevertheless.
     fn is_alteration(self) -> bool {
-        !matches!(
-            self,
+        match self {
+            DamageKind::AlteredLine
+            | DamageKind::MisplacedLine
+            | DamageKind::MissingLines
+            | DamageKind::MissingHead
+            | DamageKind::HeadMismatch
+            | DamageKind::RemovedHead
+            | DamageKind::AlteredJournal
+            // These two are notes.
+            | DamageKind::CutLine
+            | DamageKind::UnnamedJournal => true,
             DamageKind::DamagedContent
-                | DamageKind::MissingContent
-                | DamageKind::DamagedLine
-                | DamageKind::DamagedFile
-                | DamageKind::RepeatedId
-                | DamageKind::NewerVersion
-        )
+            | DamageKind::MissingContent
+            | DamageKind::DamagedLine
+            | DamageKind::DamagedFile
+            | DamageKind::RepeatedId
+            | DamageKind::NewerVersion => false,
+        }
     }
 }
 

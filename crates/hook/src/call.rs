@@ -30,8 +30,8 @@ pub(crate) struct Call<'a> {
 }
 
 impl Recorder {
-    /// Records one call. `named_event` is the event named on the command line.
-    pub fn record(&self, input: &Input, named_event: Option<&str>) -> HookOutcome {
+    /// Handles one call, in all its steps. `named_event` is the event named on the command line.
+    pub fn handle(&self, input: &Input, named_event: Option<&str>) -> HookOutcome {
         let received = Received::new(self, input, named_event);
         let found = CapturedTeams::capture(&received);
         let by = Attribution::of(&received, &found);

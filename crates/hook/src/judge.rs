@@ -60,7 +60,7 @@ impl Call<'_> {
             // Without stored team files, it is unknown whether the policy concerns the call.
             judged.failed = Some(failure.note.text.clone());
         }
-        let PolicyOutcome { mut evaluation, failed, damage, found } = judged;
+        let PolicyOutcome { mut evaluation, failed, damage, found_overrides } = judged;
         self.outcome.notes.extend(damage.map(Note::problem));
         let failed = failed.map(|why| {
             self.outcome.add(format!("cannot evaluate the policy: {why}"));
@@ -74,7 +74,7 @@ impl Call<'_> {
             evaluation.add(verdict);
         }
         if !is_blocked {
-            if let Some(found) = &found {
+            if let Some(found) = &found_overrides {
                 let recorded = self.record_found(found);
                 self.outcome.note("record an override that was found", recorded);
             }
@@ -93,7 +93,7 @@ impl Call<'_> {
         let log = self.log();
         let request = PolicyRequest {
             archive: &received.archive,
-            home: log.dir(),
+            state_dir: log.dir(),
             store: &recorder.paths.store,
             lock_timeout: recorder.config.log.lock_patience,
             project: recorder.env.project.as_deref(),

@@ -149,7 +149,7 @@ pub fn run(event: Option<&str>, by: CalledBy) -> ExitCode {
     let hook = &recorder.config.hook;
     let input = stdin::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
     let start = Instant::now();
-    let mut outcome = recorder.record(&input, event);
+    let mut outcome = recorder.handle(&input, event);
     report_problems(&recorder, &mut outcome, event, start.elapsed());
     respond(&outcome.response, unsafe_store.as_ref())
 }

@@ -1,7 +1,7 @@
 //! Turns findings into verdicts. A hook call, a backtest and `policy explain` do it in the same way.
 //!
 //! The loop guard: no gate blocks an agent forever. It counts the blocks of each agent by each gate and by each rule. After
-//! `max-blocks` of them the action is allowed, until a task is completed that never was before. Only a `lasting` rule keeps
+//! `max-blocks` of them (fewer for some gates: [`Gate::max_blocks`]) the action is allowed, until a task is completed that never was before. Only a `lasting` rule keeps
 //! blocking, and only a tool call, which is not a lock.
 //!
 //! A block counts only if the model can have read the one before. The model reads the results of all tool calls of one message
@@ -169,14 +169,15 @@ pub struct Counting<'a> {
     pub ends_turn: bool,
 }
 
-/// Counts of blocks and shown warnings. The oldest one makes room for a new one, so neither a gate nor a warning is ever silenced.
+/// Counts of blocks and shown warnings, stored beside the ledger in `gates.json` of the run, or of a session without one. The oldest one makes room for a new one, so neither a gate nor a warning is ever silenced.
 /// Endless blocks would need more agents than [`MAX_ENTRIES`] that are blocked in turn without progress.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Guard {
     /// `gate\0about` or `rule:name\0about` → its blocks.
     counts: BTreeMap<String, BlockCount>,
-    /// Shown warnings: `gate\0about\0state\0hash` → position in the order in which they were shown.
+    /// Shown warnings: `gate\0about\0state\0hash`, or `gate\0about\0once` for a warning that is shown once ([`Finding::once`]) → position
+    /// in the order in which they were shown.
     warned: BTreeMap<String, u32>,
     /// The ids of all tasks ever seen completed. Claude Code deletes their files and never reuses an id. Completing the
     /// same task again is not progress.

@@ -113,7 +113,7 @@ impl Scene {
             payload[key] = value.clone();
         }
         let input = Input::from(payload.to_string().into_bytes());
-        let outcome = self.recorder(millis).record(&input, None);
+        let outcome = self.recorder(millis).handle(&input, None);
         assert_eq!((outcome.response.exit, outcome.notes), (0, vec![]));
     }
 }

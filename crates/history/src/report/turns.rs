@@ -16,6 +16,7 @@ pub struct Turn {
     pub instance: Option<String>,
     pub from: Option<Timestamp>,
     pub to: Option<Timestamp>,
+    /// Whether only idle notices without an answer started it.
     pub for_idlers: bool,
     /// How it ended, unless the agent ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -55,7 +55,7 @@ impl GateStateStore {
     /// The counts with the history of files, for reading only; empty if they cannot be read.
     pub fn read(&self) -> GateState {
         let mut gate_state = self.read_with_damage().0;
-        gate_state.ledger.files = HistoryFile::of(&self.dir).read();
+        gate_state.ledger.files = StoredFileHistory::of(&self.dir).read();
         gate_state
     }
 
@@ -127,12 +127,12 @@ impl JsonDocument for Stored {}
 
 /// The stored history of the files and commits of a run's agents: `files.json` in its directory. Only a call that a gate for shared
 /// files judges reads it.
-pub(super) struct HistoryFile(JsonFile<Stored>);
+pub(super) struct StoredFileHistory(JsonFile<Stored>);
 
-impl HistoryFile {
+impl StoredFileHistory {
     /// Of the run with this directory.
-    pub(super) fn of(dir: &Path) -> HistoryFile {
-        HistoryFile(JsonFile::at(dir.join("files.json")))
+    pub(super) fn of(dir: &Path) -> StoredFileHistory {
+        StoredFileHistory(JsonFile::at(dir.join("files.json")))
     }
 
     /// A file that cannot be read is an empty history: gates that prevent mistakes must not fail for their own records.

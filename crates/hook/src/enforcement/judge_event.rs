@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::access::access;
 use super::completion;
-use super::gate_state::{GateState, GateStateStore, HistoryFile, OpenGateState};
+use super::gate_state::{GateState, GateStateStore, OpenGateState, StoredFileHistory};
 use super::overrides::{FoundOverrides, OverrideFile};
 use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
@@ -26,12 +26,12 @@ use teamkeep_store::archive::{Archive, Index};
 /// How long a team's files are read for one hook call. Claude Code waits ten seconds for a hook before a tool.
 const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// An event to be judged.
+/// A request to judge an event.
 #[derive(Clone, Copy)]
 pub(crate) struct PolicyRequest<'a> {
     pub archive: &'a Archive,
     /// The directory of the run, or of the session as long as it has no run: it has the counts.
-    pub home: &'a Path,
+    pub state_dir: &'a Path,
     /// The store, with the overrides.
     pub store: &'a Path,
     pub lock_timeout: Duration,
@@ -68,7 +68,7 @@ pub(crate) struct PolicyOutcome {
     /// Why the former counts are lost, if they are.
     pub damage: Option<String>,
     /// Overrides in force that are not in the log, if there are findings or a task is completed.
-    pub found: Option<FoundOverrides>,
+    pub found_overrides: Option<FoundOverrides>,
 }
 
 impl PolicyRequest<'_> {
@@ -76,7 +76,7 @@ impl PolicyRequest<'_> {
     /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block".
     pub(crate) fn judge(&self) -> PolicyOutcome {
         // Before the lock is taken, because git is asked.
-        let access = access(self.policy, &self.event, || HistoryFile::of(self.home).read());
+        let access = access(self.policy, &self.event, || StoredFileHistory::of(self.state_dir).read());
         let event = JudgedEvent { access: access.as_ref(), ..self.event };
         PolicyRequest { event, ..*self }.judge_with_access()
     }
@@ -94,7 +94,7 @@ impl PolicyRequest<'_> {
             failed = Some(format!("cannot read the spending of the team: {error}"));
             None
         });
-        let history = HistoryFile::of(self.home);
+        let history = StoredFileHistory::of(self.state_dir);
 
         // The counts and the history of the team, locked from here on until they are saved.
         let OpenGateState { gate_state: GateState { ledger, mut guard, .. }, damage, saver } = self.open();
@@ -114,7 +114,7 @@ impl PolicyRequest<'_> {
 
         // The verdicts, by overrides and the loop guard.
         let uses_overrides = !findings.is_empty() || self.event.kind == EventKind::TaskCompleted;
-        let found = if uses_overrides { self.overrides().found(self.now) } else { None };
+        let found_overrides = if uses_overrides { self.overrides().found(self.now) } else { None };
         let counted = EvaluationInput {
             event: &self.event,
             findings: &findings,
@@ -150,7 +150,7 @@ impl PolicyRequest<'_> {
         }
         evaluation.verdicts.extend(earlier);
         evaluation.sort();
-        PolicyOutcome { evaluation, failed, damage, found }
+        PolicyOutcome { evaluation, failed, damage, found_overrides }
     }
 
     /// Reads the spending of the run, if a gate needs it.
@@ -183,7 +183,7 @@ impl PolicyRequest<'_> {
     }
 
     fn counts(&self) -> GateStateStore {
-        GateStateStore::new(self.home.to_owned(), self.lock_timeout)
+        GateStateStore::new(self.state_dir.to_owned(), self.lock_timeout)
     }
 
     /// Removes the findings that already have a verdict from the earlier call, and returns these verdicts.

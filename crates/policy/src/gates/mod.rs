@@ -1,10 +1,16 @@
 //! Evaluates the gates and rules over one event. The completion check runs commands, so it is judged where they can run
 //! (`crates/hook/src/enforcement/judge_event.rs`).
 //!
-//! A new gate is a file here with a `mod` line, and a variant of [`Gate`] in `crates/config/src/policy.rs`: its settings, and what the
-//! gate's methods answer, such as the events that it judges ([`Gate::event`]). Then come its keys (`crates/config/src/policy.rs`, `crates/config/src/default.toml`, and `ProjectRule::of` in `crates/config/src/project.rs` for those that a project may set), a line in [`findings`] and in [`subject_of`], and a section of
-//! `docs/reference/policy.md`. A gate that needs the team's files after a tool has run is also named in [`reads_team`], and one with a
-//! state of its own in `judge_event.rs`. Tests that list all gates, such as those of `explain`, fail until they have the new one.
+//! A new gate needs:
+//! 1. In `crates/config/src/policy.rs`: a variant of [`Gate`], a field of `Policy` and a section at the same place of the order, and
+//!    the answers of the gate's methods (`mode`, [`Gate::event`], `needs_tasks`, `max_blocks`). If its only key is `mode`, its
+//!    section is a line of `only_mode!`.
+//! 2. Its defaults in `crates/config/src/default.toml`, and `ProjectRule::of` in `crates/config/src/project.rs` for keys other than
+//!    `mode` that a project may set.
+//! 3. A file here with a `mod` line, and a line in [`findings`] and in [`subject_of`]. If it needs the team's files after a tool has run,
+//!    it is also named in [`reads_team`], and with a state of its own in `judge_event.rs`.
+//! 4. Tests in `crates/policy/src/tests`, and a section of `docs/reference/policy.md`. The reference of the configuration and its
+//!    schema are generated, and snapshots that list all gates, such as those of `explain`, fail until they have the new one.
 
 mod add_everything;
 pub mod budget;

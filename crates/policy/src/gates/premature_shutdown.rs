@@ -76,7 +76,7 @@ struct Shutdown<'c, 'a> {
     absent: Option<String>,
     /// The name to count a request to everyone under.
     counted: Option<String>,
-    /// The teammate that an approval without a request names.
+    /// The teammate that the request names which an approval is for. It matters if several could approve: [`Self::one_of`].
     named: Option<&'a str>,
 }
 

@@ -7,7 +7,7 @@ pub(super) type Effects = (&'static str, Vec<Effect>);
 
 /// All files of the working tree.
 const TOP: &str = ":/";
-/// Long options with a value, of all subcommands.
+/// Long options with a value, of all subcommands. They count by their whole names: `--force` is the start of `force-create`.
 #[rustfmt::skip]
 const LONG_VALUES: [&str; 29] = [
     "author", "chmod", "cleanup", "conflict", "create", "date", "exclude", "exec", "file", "fixup", "force-create", "message",
