@@ -8,8 +8,8 @@ use serde_json::json;
 use super::install;
 use super::installation::SettingsTarget;
 use super::output::JsonOption;
-use crate::doctor::store::{self, FixStep};
-use crate::doctor::{Facts, Health, Verdict, run_checks};
+use crate::doctor::fixes::{self, FixStep};
+use crate::doctor::{CheckVerdict, Facts, Health, run_checks};
 use crate::view;
 use teamkeep_config::misnamed_file;
 use teamkeep_settings::client::{self, VersionProbe};
@@ -49,7 +49,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let client = client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
     let (facts, mut health) = check(context, &client);
-    let steps = store::plan(&facts, &health);
+    let steps = fixes::plan(&facts, &health);
     let mut done: Vec<String> = Vec::new();
     if args.fix {
         done = fix(context, &facts, &steps, args.yes);
@@ -63,10 +63,10 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let whole = json!({
         "v": 1,
         "well": health.is_ok(),
-        "ok": health.count(Verdict::Ok),
-        "unknown": health.count(Verdict::Unknown),
-        "warn": health.count(Verdict::Warn),
-        "bad": health.count(Verdict::Bad),
+        "ok": health.count(CheckVerdict::Ok),
+        "unknown": health.count(CheckVerdict::Unknown),
+        "warn": health.count(CheckVerdict::Warn),
+        "bad": health.count(CheckVerdict::Bad),
         "checks": health.findings,
         "fixed": done,
     });
@@ -100,7 +100,7 @@ fn fix(context: &Context, facts: &Facts<'_>, steps: &[FixStep], yes: bool) -> Ve
             FixStep::Install => install::add(context, &install::Args::for_user(facts.version()))
                 .map(|is_changed| is_changed.then(|| "installed the hooks in the user settings".to_owned())),
             FixStep::EnableTeams(path) => enable_teams(context, path, yes),
-            FixStep::Shut(open) => store::restrict_permissions(&open.path).map(|()| {
+            FixStep::Shut(open) => fixes::restrict_permissions(&open.path).map(|()| {
                 let line = format!("made {} private (its mode was {:o})", open.path.display(), open.mode);
                 context.ui.eprint_line(&line);
                 Some(line)

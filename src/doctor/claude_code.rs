@@ -267,7 +267,7 @@ fn args(layer: &SettingsLayer, version: Version, call: &str) -> Option<Diagnosis
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::doctor::Verdict;
+    use crate::doctor::CheckVerdict;
     use crate::doctor::tests::facts;
     use serde_json::json;
     use teamkeep_settings::client::VersionProbe;
@@ -281,9 +281,12 @@ mod tests {
             facts.probe = asked;
             super::version(&facts).verdict
         };
-        assert_eq!(verdict(asked(Some("claude"), ClientVersion::Known(Version(2, 1, 328)))), Verdict::Ok);
-        assert_eq!(verdict(asked(Some("claude"), unknown())), Verdict::Unknown);
-        assert_eq!(verdict(asked(None, unknown())), Verdict::Bad);
+        assert_eq!(
+            verdict(asked(Some("claude"), ClientVersion::Known(Version(2, 1, 328)))),
+            CheckVerdict::Ok
+        );
+        assert_eq!(verdict(asked(Some("claude"), unknown())), CheckVerdict::Unknown);
+        assert_eq!(verdict(asked(None, unknown())), CheckVerdict::Bad);
     }
 
     #[test]
@@ -297,11 +300,11 @@ mod tests {
         let env = |value: Value| json!({"env": {TEAMS: value, TASKS: "1"}});
         let settings = [(SettingsScope::Managed, env(json!("0"))), (SettingsScope::User, env(json!("1")))];
         let finding = teams(&facts(Version(2, 1, 328), &settings));
-        assert_eq!(finding.verdict, Verdict::Warn);
+        assert_eq!(finding.verdict, CheckVerdict::Warn);
         assert_eq!(finding.what, format!("agent teams are off: {TEAMS} is \"0\" in /Managed.json"));
         for on in [json!("1"), json!(1), json!(true), json!("true")] {
             let finding = teams(&facts(Version(2, 1, 328), &[(SettingsScope::User, env(on))]));
-            assert_eq!(finding.verdict, Verdict::Ok);
+            assert_eq!(finding.verdict, CheckVerdict::Ok);
         }
     }
 
@@ -309,10 +312,10 @@ mod tests {
     fn task_tools_are_off_from_2_1_233_on() {
         let verdict = |version, settings: &[(SettingsScope, Value)]| tasks(&facts(version, settings)).verdict;
         let nothing = [(SettingsScope::User, json!({}))];
-        assert_eq!(verdict(Version(2, 1, 232), &nothing), Verdict::Ok);
-        assert_eq!(verdict(Version(2, 1, 233), &nothing), Verdict::Warn);
+        assert_eq!(verdict(Version(2, 1, 232), &nothing), CheckVerdict::Ok);
+        assert_eq!(verdict(Version(2, 1, 233), &nothing), CheckVerdict::Warn);
         let on = [(SettingsScope::User, json!({"env": {TASKS: "1"}}))];
-        assert_eq!(verdict(Version(2, 1, 233), &on), Verdict::Ok);
+        assert_eq!(verdict(Version(2, 1, 233), &on), CheckVerdict::Ok);
     }
 
     #[test]
@@ -327,7 +330,7 @@ mod tests {
         };
         let only = json!({"allowManagedHooksOnly": true});
         let finding = with(only.clone());
-        assert_eq!(finding.verdict, Verdict::Bad);
+        assert_eq!(finding.verdict, CheckVerdict::Bad);
         assert_eq!(
             finding.what,
             "only hooks of managed settings run: `allowManagedHooksOnly` in /Managed.json; teamkeep's are not among them"
@@ -339,20 +342,20 @@ mod tests {
         let mut both = ours.clone();
         both["allowManagedHooksOnly"] = json!(true);
         let finding = with(both);
-        assert_eq!(finding.verdict, Verdict::Ok);
+        assert_eq!(finding.verdict, CheckVerdict::Ok);
         assert!(finding.what.ends_with("teamkeep's are among them, those in /User.json do not run"));
-        assert_eq!(with(json!({"allowManagedHooksOnly": false})).verdict, Verdict::Ok);
-        assert_eq!(with(json!({"disableAllHooks": true})).verdict, Verdict::Bad);
+        assert_eq!(with(json!({"allowManagedHooksOnly": false})).verdict, CheckVerdict::Ok);
+        assert_eq!(with(json!({"disableAllHooks": true})).verdict, CheckVerdict::Bad);
         let mut disabled = ours.clone();
         disabled["disableAllHooks"] = json!(true);
         let by_user = |managed: Value| {
             let layers = [(SettingsScope::Managed, managed), (SettingsScope::User, disabled.clone())];
             hooks_enabled(&facts(Version(2, 1, 330), &layers)).remove(0).verdict
         };
-        assert_eq!(by_user(ours.clone()), Verdict::Ok, "managed hooks still run");
-        assert_eq!(by_user(json!({})), Verdict::Bad);
+        assert_eq!(by_user(ours.clone()), CheckVerdict::Ok, "managed hooks still run");
+        assert_eq!(by_user(json!({})), CheckVerdict::Bad);
         let user = facts(Version(2, 1, 328), &[(SettingsScope::User, only)]);
-        assert_eq!(hooks_enabled(&user)[0].verdict, Verdict::Ok, "only an administrator can say so");
+        assert_eq!(hooks_enabled(&user)[0].verdict, CheckVerdict::Ok, "only an administrator can say so");
     }
 
     #[test]
@@ -362,10 +365,10 @@ mod tests {
             json!({"hooks": {"TaskCreated": [{"hooks": [{"command": "teamkeep hook task-created"}]}]}});
         let found =
             |version, kind, value: &Value| events(&facts(version, &[(kind, value.clone())])).remove(0);
-        assert_eq!(found(Version(2, 1, 49), SettingsScope::User, &theirs).verdict, Verdict::Bad);
-        assert_eq!(found(Version(2, 1, 50), SettingsScope::User, &theirs).verdict, Verdict::Ok);
+        assert_eq!(found(Version(2, 1, 49), SettingsScope::User, &theirs).verdict, CheckVerdict::Bad);
+        assert_eq!(found(Version(2, 1, 50), SettingsScope::User, &theirs).verdict, CheckVerdict::Ok);
         let ours = found(Version(2, 1, 83), SettingsScope::User, &late);
-        assert_eq!((ours.verdict, ours.fix.as_deref()), (Verdict::Bad, Some("teamkeep install")));
+        assert_eq!((ours.verdict, ours.fix.as_deref()), (CheckVerdict::Bad, Some("teamkeep install")));
         let local = found(Version(2, 1, 83), SettingsScope::Local, &late);
         assert_eq!(local.fix.as_deref(), Some("teamkeep install --scope local"));
         let managed = found(Version(2, 1, 83), SettingsScope::Managed, &late);
@@ -379,16 +382,16 @@ mod tests {
         let found =
             |version, command| events(&facts(version, &[(SettingsScope::User, with(command))])).remove(0);
         let theirs = found(Version(2, 1, 328), "true");
-        assert_eq!(theirs.verdict, Verdict::Warn);
+        assert_eq!(theirs.verdict, CheckVerdict::Warn);
         assert_eq!(
             theirs.what,
             "Claude Code 2.1.328 does not support Bogus in /User.json; those hooks never run"
         );
         assert_eq!(theirs.fix.as_deref(), Some("remove Bogus from /User.json, or correct the spelling"));
         let ours = found(Version(2, 1, 328), "teamkeep hook teammate-idle");
-        assert_eq!((ours.verdict, ours.fix.as_deref()), (Verdict::Warn, Some("teamkeep install")));
-        assert_eq!(found(Version(2, 1, 47), "true").verdict, Verdict::Bad);
+        assert_eq!((ours.verdict, ours.fix.as_deref()), (CheckVerdict::Warn, Some("teamkeep install")));
+        assert_eq!(found(Version(2, 1, 47), "true").verdict, CheckVerdict::Bad);
         let newer = found(Version(2, 1, 333), "true");
-        assert_eq!((newer.verdict, newer.fix), (Verdict::Unknown, None), "it may have got it");
+        assert_eq!((newer.verdict, newer.fix), (CheckVerdict::Unknown, None), "it may have got it");
     }
 }

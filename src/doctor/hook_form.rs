@@ -166,7 +166,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::tests::facts;
-    use super::super::{Diagnosis, Verdict};
+    use super::super::{CheckVerdict, Diagnosis};
     use super::*;
     use teamkeep_settings::layer::SettingsScope as Layer;
 
@@ -217,10 +217,10 @@ mod tests {
         ] {
             let old = found(OLD, Layer::User, &entry);
             let what = format!("Claude Code 2.1.327 ignores the whole file /User.json because {problem}");
-            assert_eq!((old.verdict, old.what), (Verdict::Bad, what));
+            assert_eq!((old.verdict, old.what), (CheckVerdict::Bad, what));
             let new = found(Version(2, 1, 328), Layer::Project, &entry);
             let what = format!("Claude Code 2.1.328 ignores a hook in /Project.json because {problem}");
-            assert_eq!((new.verdict, new.what), (Verdict::Warn, what));
+            assert_eq!((new.verdict, new.what), (CheckVerdict::Warn, what));
         }
     }
 
@@ -232,9 +232,9 @@ mod tests {
             json!({"type": "prompt", "prompt": "x"}),
             json!({"type": "of-a-newer-version"}),
         ] {
-            assert_eq!(found(OLD, Layer::User, &with(hook.clone())).verdict, Verdict::Ok, "{hook}");
+            assert_eq!(found(OLD, Layer::User, &with(hook.clone())).verdict, CheckVerdict::Ok, "{hook}");
         }
-        assert_eq!(found(OLD, Layer::User, &json!({"hooks": []})).verdict, Verdict::Ok);
+        assert_eq!(found(OLD, Layer::User, &json!({"hooks": []})).verdict, CheckVerdict::Ok);
     }
 
     #[test]
@@ -252,18 +252,18 @@ mod tests {
     #[test]
     fn a_malformed_hook_that_can_guard_permissions_is_an_error_in_every_version() {
         for (event, verdict) in [
-            ("PreToolUse", Verdict::Bad),
-            ("PermissionRequest", Verdict::Bad),
-            ("PreSkillShellCommand", Verdict::Bad),
-            ("Stop", Verdict::Warn),
-            ("OfANewerVersion", Verdict::Warn),
+            ("PreToolUse", CheckVerdict::Bad),
+            ("PermissionRequest", CheckVerdict::Bad),
+            ("PreSkillShellCommand", CheckVerdict::Bad),
+            ("Stop", CheckVerdict::Warn),
+            ("OfANewerVersion", CheckVerdict::Warn),
         ] {
             let settings = json!({"hooks": {"SessionStart": [{}], event: [{"hooks": ["x"]}]}});
             let found = check(&facts(Version(2, 1, 332), &[(Layer::User, settings)])).remove(0);
             assert_eq!(found.verdict, verdict, "{event}: {}", found.what);
             assert_eq!(
                 found.what.contains("ignores the whole file"),
-                verdict == Verdict::Bad,
+                verdict == CheckVerdict::Bad,
                 "{}",
                 found.what
             );

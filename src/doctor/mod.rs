@@ -1,9 +1,10 @@
 //! Checks the whole setup: Claude Code, its settings, teamkeep's hooks, the policy, the store.
 //!
-//! [`Facts`] are collected once. The table of codes names one function for each check, which turns them into findings.
-//! Only the safe fixes of [`store`] change anything.
+//! [`Facts`] are collected once. The table of checks names one function for each, which turns them into findings.
+//! Only [`fixes`] change anything; a new check that `install` fixes is also in the list there.
 
 mod claude_code;
+pub mod fixes;
 mod hook_form;
 mod hooks;
 mod organization;
@@ -26,7 +27,7 @@ use teamkeep_settings::version::Version;
 use teamkeep_system::env::Env;
 use teamkeep_system::paths::Paths;
 
-macro_rules! codes {
+macro_rules! checks {
     ($($code:ident $check:path, $name:literal $about:literal,)*) => {
         /// A check. The names are stable.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,7 +54,7 @@ macro_rules! codes {
     };
 }
 
-codes! {
+checks! {
     Client claude_code::version, "client" "Claude Code is found, and prints its version within ten seconds.",
     ClientEvents claude_code::events, "client-events" "Claude Code supports every event and hook format in its settings. Before 2.1.101, one unknown event makes it ignore the whole file.",
     AgentTeams claude_code::teams, "agent-teams" "Agent teams are enabled in the environment or in a settings file, and this version of Claude Code has them.",
@@ -94,7 +95,7 @@ impl Serialize for DoctorCheck {
 /// The verdict, best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub enum CheckVerdict {
     Ok,
     /// It could not be determined.
     Unknown,
@@ -107,25 +108,25 @@ pub enum Verdict {
 /// The result of a check, before [`run_checks`] adds the check's code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnosis {
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     pub what: String,
     pub fix: Option<String>,
 }
 
 fn ok(what: impl Into<String>) -> Diagnosis {
-    Diagnosis { verdict: Verdict::Ok, what: what.into(), fix: None }
+    Diagnosis { verdict: CheckVerdict::Ok, what: what.into(), fix: None }
 }
 
 fn unknown(what: impl Into<String>) -> Diagnosis {
-    Diagnosis { verdict: Verdict::Unknown, ..ok(what) }
+    Diagnosis { verdict: CheckVerdict::Unknown, ..ok(what) }
 }
 
 fn warn(what: impl Into<String>) -> Diagnosis {
-    Diagnosis { verdict: Verdict::Warn, ..ok(what) }
+    Diagnosis { verdict: CheckVerdict::Warn, ..ok(what) }
 }
 
 fn bad(what: impl Into<String>) -> Diagnosis {
-    Diagnosis { verdict: Verdict::Bad, ..ok(what) }
+    Diagnosis { verdict: CheckVerdict::Bad, ..ok(what) }
 }
 
 impl Diagnosis {
@@ -144,7 +145,7 @@ impl From<Diagnosis> for Vec<Diagnosis> {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     pub code: DoctorCheck,
-    pub verdict: Verdict,
+    pub verdict: CheckVerdict,
     /// One line. It may quote files, so escape it for a terminal.
     pub what: String,
     /// The command that fixes it, or an instruction.
@@ -161,16 +162,16 @@ pub struct Health {
 impl Health {
     /// Whether no check failed. Warnings and unknown results are allowed.
     pub fn is_ok(&self) -> bool {
-        self.count(Verdict::Bad) == 0
+        self.count(CheckVerdict::Bad) == 0
     }
 
-    pub fn count(&self, verdict: Verdict) -> usize {
+    pub fn count(&self, verdict: CheckVerdict) -> usize {
         self.findings.iter().filter(|finding| finding.verdict == verdict).count()
     }
 
     /// Whether a check found a problem.
     pub fn has_issue(&self, code: DoctorCheck) -> bool {
-        self.findings.iter().any(|finding| finding.code == code && finding.verdict >= Verdict::Warn)
+        self.findings.iter().any(|finding| finding.code == code && finding.verdict >= CheckVerdict::Warn)
     }
 }
 

@@ -297,7 +297,7 @@ mod tests {
     use std::process::ExitStatus;
 
     use super::*;
-    use crate::doctor::Verdict;
+    use crate::doctor::CheckVerdict;
 
     #[test]
     fn response_is_empty_or_one_object() {
@@ -318,10 +318,10 @@ mod tests {
             super::compare(Path::new("/a/teamkeep"), others, "teamkeep install")
         };
         let other = |version: &str| [(PathBuf::from("/b/teamkeep"), version.to_owned())];
-        assert_eq!(compare(&[]).verdict, Verdict::Ok);
-        assert_eq!(compare(&other(OWN)).verdict, Verdict::Ok);
+        assert_eq!(compare(&[]).verdict, CheckVerdict::Ok);
+        assert_eq!(compare(&other(OWN)).verdict, CheckVerdict::Ok);
         let finding = compare(&other("0.0.9"));
-        assert_eq!(finding.verdict, Verdict::Warn);
+        assert_eq!(finding.verdict, CheckVerdict::Warn);
         assert_eq!(finding.what, format!("two versions: /a/teamkeep is {OWN}, /b/teamkeep is 0.0.9"));
     }
 }

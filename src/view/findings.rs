@@ -6,7 +6,7 @@ use anstyle::Style;
 use super::document::Document;
 use super::line::{GREEN, Line, RED, YELLOW, bold, dim, plain, styled};
 use super::values::{count, size};
-use crate::doctor::{DoctorCheck, Finding, Health, Verdict};
+use crate::doctor::{CheckVerdict, DoctorCheck, Finding, Health};
 use crate::verify::{Findings, VerifyStats};
 use teamkeep_config::{Excerpt, Excerpts, Problem};
 use teamkeep_model::unicode::escape;
@@ -22,7 +22,8 @@ pub struct Commands {
 /// Formats the number of the problems, each problem with its fix, then the number of the other checks, or these.
 pub fn health(health: &Health, commands: &Commands) -> Document {
     let (mut shown, others): (Vec<&Finding>, Vec<&Finding>) = health.findings.iter().partition(|finding| {
-        finding.verdict >= Verdict::Warn || (finding.verdict == Verdict::Unknown && finding.fix.is_some())
+        finding.verdict >= CheckVerdict::Warn
+            || (finding.verdict == CheckVerdict::Unknown && finding.fix.is_some())
     });
     shown.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
     let mut document = Document::default();
@@ -36,9 +37,9 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
     }]);
     for (at, finding) in shown.iter().enumerate() {
         let (style, prefix) = match finding.verdict {
-            Verdict::Bad => (RED.bold(), "error:"),
-            Verdict::Warn => (YELLOW.bold(), "warning:"),
-            Verdict::Ok | Verdict::Unknown => (Style::new().bold(), "note:"),
+            CheckVerdict::Bad => (RED.bold(), "error:"),
+            CheckVerdict::Warn => (YELLOW.bold(), "warning:"),
+            CheckVerdict::Ok | CheckVerdict::Unknown => (Style::new().bold(), "note:"),
         };
         let what = [styled(style, prefix), plain(format!("{}: {}", finding.code.name(), finding.what))];
         document.line(Line::from(what).hanging(2));
@@ -52,8 +53,10 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
             Line::from([bold("hint:"), plain(format!("run `{fix}` to apply the safe fixes"))]).hanging(6),
         );
     }
-    document.blank();
-    let skipped = match others.iter().filter(|finding| finding.verdict == Verdict::Unknown).count() {
+    if !document.blocks.is_empty() {
+        document.blank();
+    }
+    let skipped = match others.iter().filter(|finding| finding.verdict == CheckVerdict::Unknown).count() {
         0 => String::new(),
         skipped => format!(", {skipped} skipped"),
     };
@@ -63,7 +66,7 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
             let width = DoctorCheck::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);
             for finding in &others {
                 let result =
-                    if finding.verdict == Verdict::Ok { styled(GREEN, "ok") } else { dim("skipped") };
+                    if finding.verdict == CheckVerdict::Ok { styled(GREEN, "ok") } else { dim("skipped") };
                 let code = plain(finding.code.name()).width(width);
                 document.line([result.width(7), code, plain(&finding.what)]);
             }
@@ -71,8 +74,12 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
             String::new()
         }
     };
-    let passed = count(health.count(Verdict::Ok), "check");
+    let passed = count(health.count(CheckVerdict::Ok), "check");
     document.line([plain(format!("{passed} passed{skipped}{verbose}"))]);
+    document.code([plain(match health.count(CheckVerdict::Bad) + health.count(CheckVerdict::Warn) {
+        0 => "no problems found".to_owned(),
+        problems => format!("{} found", count(problems, "problem")),
+    })]);
     document
 }
 
