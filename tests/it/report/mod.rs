@@ -7,6 +7,7 @@ pub mod html_axe;
 pub mod html_keys;
 pub mod html_moments;
 pub mod html_pointer;
+pub mod html_start;
 pub mod html_text;
 pub mod html_use;
 pub mod incident_kinds;

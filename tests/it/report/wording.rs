@@ -75,7 +75,7 @@ fn unsent_messages_are_counted_separately() {
     );
     let Some((browser, _dir)) = show(report) else { return };
     let figures = browser.text("#figures");
-    assert!(figures.contains("Messages1+1 automatic, 1 blocked, 1 rejected"), "{figures}");
+    assert!(figures.contains("Messages1 (+1 automatic, 1 blocked, 1 rejected)"), "{figures}");
     assert_eq!(
         browser.text("#found"),
         "3 messages of 4: 1 sent, 1 automatic (hidden), 1 blocked, 1 rejected"

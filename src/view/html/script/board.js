@@ -7,7 +7,7 @@ const isOpen = (column) => column === "pending" || column === "in_progress" || c
 
 function startBoard() {
   const box = $("board");
-  if (!tasks.length) return fill(box, make("p", { class: "muted" }, "No tasks were recorded."));
+  if (!tasks.length) return;
   const known = new Set(tasks.flatMap((task) => task.changes.map((change) => taskAt(task, change.t).column)));
   const columns = [...COLUMNS, ...(known.has("other") ? ["other"] : [])].map((column) => {
     const number = make("span", { class: "count" });
@@ -49,7 +49,9 @@ function drawColumn(one, cards, columnOf) {
   if (shown === one.shown) return;
   one.shown = shown;
   one.number.textContent = cards.length;
-  fill(one.list, cards.length ? cards.map((card) => drawCard(card, waits(card))) : make("p", { class: "empty" }, "none"));
+  // An empty column is a narrow strip.
+  one.element.classList.toggle("none", !cards.length);
+  fill(one.list, cards.map((card) => drawCard(card, waits(card))));
 }
 
 function drawCard({ task, column, gone, status, owner, last }, waits) {

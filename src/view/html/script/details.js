@@ -1,7 +1,8 @@
 // The details of the selection.
 
 const pairRow = (label, ...value) => [make("dt", {}, label), make("dd", {}, value)];
-const idLinks = (ids) => ids.map((id, index) => [index ? ", " : "", taskLink(id)]);
+const FIRST_STEPS = 8;
+const FIRST_CHANGES = 20;
 const toAll = (name) => (name === "*" ? "everyone" : bdi(name));
 
 function taskDetails({ task }) {
@@ -13,12 +14,12 @@ function taskDetails({ task }) {
     make("dl", { class: "pairs" },
       pairRow("Last status", words(task.status), task.removed_at ? [", removed ", sinceAt(task.removed_at)] : null),
       pairRow("Owner", task.owner ? agentLink(task.owner) : "unassigned"),
-      pairRow("Depends on", task.blocked_by.length ? idLinks(task.blocked_by) : "none"),
-      before.length ? pairRow("Required by", idLinks(before)) : null,
+      pairRow("Depends on", task.blocked_by.length ? taskLinks(task.blocked_by) : "none"),
+      before.length ? pairRow("Required by", taskLinks(before)) : null,
       spent && spent.cost !== null ? pairRow("Cost", money(spent.cost)) : null),
     task.description && description,
     make("h4", {}, "Changes"),
-    make("ol", { class: "life" }, task.changes.map((change) => make("li", {},
+    make("ol", { class: "life" }, cappedItems(task.changes, FIRST_CHANGES, (change) => make("li", {},
       button({ class: "link", title: dayTime(change.at) }, () => showMoment(change.t), since(change.t)), " ", changeWords(change))))]];
 }
 
@@ -52,19 +53,25 @@ function agentDetails({ name }) {
       pairRow("Messages", count(sent) + " sent, " + count(received) + " received ",
         button({ class: "link" }, () => showMessagesOf(name), "show")),
       pairRow("Completed", counted(done.length, "task")),
-      open.length ? pairRow("Unfinished", idLinks(open.map((task) => task.id))) : null),
-    lost.map((incident) => make("p", {}, incidentLink(incident)))]];
+      open.length ? pairRow("Unfinished", taskLinks(open.map((task) => task.id))) : null),
+    capped(lost, FIRST_STEPS, (incident) => make("p", {}, incidentLink(incident)))]];
 }
 
 function incidentDetails({ incident }) {
-  return [words(incident.kind), "", [
+  const { cost } = incident;
+  const costs = [cost.tasks_lost > 0 && counted(cost.tasks_lost, "task") + " lost", cost.seconds > 0 && lasting(cost.seconds * 1000),
+    cost.tokens > 0 && counted(cost.tokens, "token"), cost.usd > 0 && money(cost.usd)].filter(Boolean);
+  const agents = (name) => make("span", {}, agentLink(name));
+  return [words(incident.kind), [" ", make("span", { class: "chip " + toneOfIncident(incident) }, incident.resolved ? "resolved" : incident.severity)], [
     make("p", {}, bdi(incident.summary, { dir: "auto" })),
     make("dl", { class: "pairs" },
       pairRow("Time", momentLink(stamp(incident.from)), " to ", momentLink(stamp(incident.to))),
-      incident.agents.length ? pairRow("Agents", incident.agents.map((name, index) => [index ? ", " : "", agentLink(name)])) : null,
-      incident.tasks.length ? pairRow("Tasks", idLinks(incident.tasks)) : null),
+      costs.length ? pairRow("Cost", costs.join(" \u00b7 ")) : null,
+      incident.agents.length ? pairRow("Agents", make("span", { class: "ids" }, capped(incident.agents, FIRST_LINKS, agents))) : null,
+      incident.tasks.length ? pairRow("Tasks", taskLinks(incident.tasks)) : null),
     incident.remedy && make("p", { class: "remedy" }, make("code", {}, bdi(incident.remedy)), copyButton(incident.remedy)),
-    make("ol", { class: "chain" }, incident.chain.map((step) => make("li", {}, momentLink(stamp(step.at)), " ", bdi(step.what, { dir: "auto" }))))]];
+    make("ol", { class: "chain" }, cappedItems(incident.chain, FIRST_STEPS,
+      (step) => make("li", {}, momentLink(stamp(step.at)), " ", bdi(step.what, { dir: "auto" }))))]];
 }
 
 function otherDetails(one) {
@@ -96,7 +103,7 @@ const incidentLink = (incident) => button({ class: "link" }, () => showDetails({
 function showDetails(one) {
   select(one);
   openTab("details");
-  $("time").scrollIntoView({ block: isNarrow() ? "nearest" : "start" });
+  $("time").scrollIntoView({ block: "nearest" });
   if (isNarrow() || !$("time").contains(document.activeElement)) $("details").focus({ preventScroll: true });
 }
 const openTask = (task) => showDetails({ what: "task", task });

@@ -54,6 +54,22 @@ function button(look, act, ...inside) {
   return made;
 }
 
+// The first items of a list, and a button that draws the others in its place.
+function capped(all, most, drawItem, { wrap = (more) => more, label = (rest) => "show " + count(rest) + " more" } = {}) {
+  const rest = all.slice(most);
+  if (!rest.length) return all.map(drawItem);
+  const more = wrap(button({ class: "link more-items", "aria-label": "Show " + count(rest.length) + " more" }, () => {
+    const drawn = rest.map(drawItem);
+    more.replaceWith(...drawn);
+    const first = drawn[0].matches("button") ? drawn[0] : drawn[0].querySelector("button") || drawn[0];
+    if (first === drawn[0] && !first.matches("button")) first.tabIndex = -1;
+    first.focus();
+  }, label(rest.length)));
+  return [...all.slice(0, most).map(drawItem), more];
+}
+// The same for a list of <li>.
+const cappedItems = (all, most, drawItem) => capped(all, most, drawItem, { wrap: (more) => make("li", {}, more) });
+
 // Text from others. Its direction does not affect the text around it.
 const bdi = (text, look) => make("bdi", look || {}, text);
 

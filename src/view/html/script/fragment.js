@@ -1,4 +1,5 @@
-// The state of the page in the fragment of its address, so that a copied address shows the same.
+// The state of the page in the fragment of its address, so that a copied address shows the same. Without a fragment the
+// page shows its worst incident; a fragment without any state of its own is "view=whole".
 
 const fragment = (() => {
   // Filters and switches, by their ids.
@@ -9,6 +10,8 @@ const fragment = (() => {
   let later = null;
   let written = "";
   let known = location.hash;
+  // The state without a fragment, in the words of one.
+  let home = "";
 
   function text() {
     const state = new URLSearchParams();
@@ -23,7 +26,8 @@ const fragment = (() => {
     return state.toString();
   }
   function write() {
-    const now = text();
+    const state = text();
+    const now = state === home ? "" : state || "view=whole";
     // A changed address is not overwritten: `hashchange` follows.
     if (now === written || location.hash !== known) return;
     written = now;
@@ -40,11 +44,29 @@ const fragment = (() => {
   function read() {
     known = location.hash;
     const hash = location.hash.slice(1);
+    if (!hash) {
+      written = "";
+      apply(new URLSearchParams());
+      return openWorst();
+    }
     if (!hash.includes("=")) {
       if (tabOf(hash)) openTab(tabOf(hash));
       return;
     }
-    const state = new URLSearchParams(hash);
+    written = null;
+    apply(new URLSearchParams(hash));
+    $("time").scrollIntoView({ behavior: "instant", block: "start" });
+  }
+
+  // Shows the worst incident, at its begin. A run without incidents is shown as a whole, at its end.
+  function openWorst() {
+    if (!worstIncident) return;
+    lookAtIncident(worstIncident);
+    select({ what: "incident", incident: worstIncident });
+    openTab("details");
+  }
+
+  function apply(state) {
     const number = (given) => (given !== null && /^-?\d+$/.test(given) ? Number(given) : null);
     // The selection changes filters, so it comes before them.
     select(state.has("selected") ? itemOf(state.get("selected")) : null);
@@ -60,13 +82,14 @@ const fragment = (() => {
     else showWhole();
     openTab(Object.hasOwn(TABS, state.get("tab") ?? "") ? state.get("tab") : first);
     if (selection.one?.what === "message") openMessage(selection.one.message, false);
-    $("time").scrollIntoView({ behavior: "instant", block: "start" });
   }
 
   let first = null;
   function start() {
     first = pane.tab;
-    read();
+    openWorst();
+    home = text();
+    if (location.hash) read();
     addEventListener("hashchange", read);
     for (const list of [moment.listeners, selection.listeners, pane.listeners, timeline.listeners]) list.push(note);
     $("time").addEventListener("input", note);

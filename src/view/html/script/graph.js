@@ -88,7 +88,7 @@ function place(nodes) {
 function startGraph() {
   let shapes = [];
   const all = nodeIds(new Set(), true);
-  if (!all.size) return fill($("graph-note"), tasks.length ? "No task depends on another one." : "No tasks were recorded.");
+  if (!all.size) return fill($("graph-note"), "No task depends on another one.");
   const critical = criticalPath();
   const show = (isWhole) => { shapes = drawGraph(nodeIds(critical, isWhole), critical, all, () => show(true)); };
   const paint = (board) => {

@@ -4,7 +4,7 @@ const OUTCOMES = {
   completed: ["good", "Completed"], "open-work": ["warn", "Ended with open work"], crashed: ["bad", "Crashed"], running: ["plain", "Running"],
 };
 const SEVERITIES = { high: "bad", medium: "warn", low: "plain" };
-const FIRST_INCIDENTS = 5;
+const FIRST_INCIDENTS = 6;
 
 function drawVerdict() {
   const { kind, sentence } = report.verdict;
@@ -15,40 +15,45 @@ function drawVerdict() {
 
 function drawIncidents() {
   $("incidents-count").textContent = incidents.length;
-  if (!incidents.length) return fill($("incidents-list"), make("p", { class: "muted" }, "No incidents found."));
-  const rest = incidents.slice(FIRST_INCIDENTS);
-  const more = rest.length > 0 && button({ class: "link", id: "more-incidents" }, () => {
-    more.replaceWith(...rest.map(incidentCard));
-    $("incident-" + rest[0].id).focus();
-  }, "show " + counted(rest.length, "more", "more"));
-  fill($("incidents-list"), incidents.slice(0, FIRST_INCIDENTS).map(incidentCard), more);
+  if (!incidents.length) return $("incidents-list").replaceWith(make("p", { class: "muted" }, "No incidents found."));
+  fill($("incidents-list"), cappedItems(incidents, FIRST_INCIDENTS, (incident) => make("li", {}, incidentRow(incident))));
+  selection.listeners.push((one) => {
+    for (const row of $("incidents-list").querySelectorAll(".incident")) {
+      row.toggleAttribute("aria-current", one?.incident !== undefined && row.id === "incident-" + one.incident.id);
+    }
+  });
 }
 
-function incidentCard(incident) {
+// An incident in one line. Its details are in the workbench.
+function incidentRow(incident) {
   const { cost } = incident;
-  const costs = [cost.tasks_lost > 0 && counted(cost.tasks_lost, "task") + " lost", cost.seconds > 0 && lasting(cost.seconds * 1000),
-    cost.tokens > 0 && counted(cost.tokens, "token"), cost.usd > 0 && money(cost.usd)].filter(Boolean);
-  const chain = make("details", {}, make("summary", {}, counted(incident.chain.length, "step")),
-    make("ol", { class: "chain" }, incident.chain.map((step) => make("li", {},
-      momentLink(stamp(step.at)), " ", bdi(step.what, { dir: "auto" })))));
-  return make("article", { class: "incident " + (SEVERITIES[incident.severity] || "plain"), id: "incident-" + incident.id, tabindex: "-1" },
-    make("h3", {}, make("span", { class: "chip" }, incident.resolved ? "resolved" : incident.severity), words(incident.kind)),
-    make("p", {}, bdi(incident.summary, { dir: "auto" })),
-    make("p", { class: "muted" }, button({ class: "link", "aria-label": since(stamp(incident.from)) + ": show the incident on the timeline" }, () => showIncident(incident),
-      since(stamp(incident.from), false)), " \u00b7 ", costs.join(" \u00b7 "),
-      incident.tasks.map((id) => [" ", taskLink(id)])),
-    incident.remedy && make("p", { class: "remedy" }, make("code", {}, bdi(incident.remedy)), copyButton(incident.remedy)),
-    incident.chain.length > 0 && chain);
+  const figure = (text) => make("span", { class: "cost" }, text || "");
+  const ids = incident.tasks.slice(0, 2).map((id) => "#" + id).join(" ") + (incident.tasks.length > 2 ? " \u2026 +" + count(incident.tasks.length - 2) : "");
+  return button({ class: "incident " + toneOfIncident(incident), id: "incident-" + incident.id, title: visible(incident.summary) },
+    () => showIncident(incident),
+    make("span", { class: "chip " + toneOfIncident(incident) }, incident.resolved ? "resolved" : incident.severity),
+    bdi(incident.summary, { dir: "auto", class: "what" }), figure(ids), figure(cost.seconds > 0 && lasting(cost.seconds * 1000)),
+    figure(cost.usd > 0 && money(cost.usd)), make("span", { class: "go", "aria-hidden": "true" }, "\u203a"));
 }
+const toneOfIncident = (incident) => (incident.resolved ? "plain" : SEVERITIES[incident.severity] || "plain");
 
-// Zooms the timeline to an incident and selects it.
+// Zooms the timeline to an incident, sets the time to its begin, and selects it.
 function showIncident(incident) {
-  const [from, to] = [stamp(incident.from), stamp(incident.to) ?? LAST];
-  const edge = Math.max(1000, (to - from) * 0.15);
-  timeline.lookAt(from - edge, to + edge);
-  timeline.reveal(from, laneNamed(incident.agents[0]));
+  lookAtIncident(incident);
   showDetails({ what: "incident", incident });
 }
+function lookAtIncident(incident) {
+  const from = stamp(incident.from);
+  // With the steps that led to it: some incidents are a single moment.
+  const times = [from, stamp(incident.to) ?? LAST, ...incident.chain.map((step) => stamp(step.at))].filter((time) => time !== null);
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  const edge = Math.max(1000, (last - first) * 0.1, (LAST - FIRST) * 0.02);
+  timeline.lookAt(first - edge, last + edge);
+  setMoment(from);
+  timeline.reveal(from, laneNamed(incident.agents[0]));
+}
+// The incident that the page opens with: the worst one that is not resolved.
+const worstIncident = incidents.find((incident) => !incident.resolved) || incidents[0];
 
 const momentLink = (time) => time !== null && button({ class: "link", "aria-label": "Show " + since(time) + " on the timeline" },
   () => showMoment(time), since(time, false));
@@ -57,6 +62,11 @@ function taskLink(id) {
   const task = taskById.get(id);
   return task ? button({ class: "link", "aria-label": "Open task " + id }, () => openTask(task), "#" + id) : "#" + id;
 }
+
+// Links to the first tasks, and a button for the others.
+const FIRST_LINKS = 8;
+const taskLinks = (ids) => make("span", { class: "ids" }, capped(ids, FIRST_LINKS, taskOrText, { label: (rest) => "\u2026 +" + count(rest) }));
+const taskOrText = (id) => make("span", {}, taskLink(id));
 
 // A page from a file may have no clipboard; then the text is selected.
 function copyButton(text) {
@@ -71,16 +81,19 @@ function copyButton(text) {
 
 const isDone = (task) => task.status === "completed" || task.status === "deleted";
 
+const SHOWN_UNFINISHED = 10;
+
 function drawUnfinished() {
   const open = tasks.filter((task) => !isDone(task));
+  $("unfinished-part").hidden = !tasks.length;
   const waits = (task) => task.blocked_by.filter((id) => taskById.has(id) && !isDone(taskById.get(id)));
   const lastOwner = (task) => task.changes.map((change) => change.owner).filter(Boolean).pop();
   const item = (task) => make("li", {}, taskLink(task.id), " ", bdi(task.subject || "", { dir: "auto" }),
     make("small", {}, " ", words(task.status), task.owner ? [", ", bdi(task.owner)]
       : lastOwner(task) ? [", unassigned (was ", bdi(lastOwner(task)), ")"] : ", unassigned",
-    waits(task).length ? [", blocked by ", waits(task).map((id, index) => [index ? ", " : "", taskLink(id)])] : null));
-  fill($("unfinished"), open.length ? make("ul", { class: "plain-list" }, open.map(item))
-    : make("p", { class: "muted" }, tasks.length ? "All tasks are completed." : "The run had no tasks."));
+    waits(task).length ? [", blocked by ", taskLinks(waits(task))] : null));
+  fill($("unfinished"), open.length ? make("ul", { class: "plain-list" }, cappedItems(open, SHOWN_UNFINISHED, item))
+    : make("p", { class: "muted" }, "All tasks are completed."));
 }
 
 function drawPeople() {
@@ -102,10 +115,10 @@ function startKeys() {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input[type=search]") || $("keys").open) return;
     if (event.key === "n" && incidents.length) {
       at = (at + 1) % incidents.length;
-      if (at >= FIRST_INCIDENTS && $("more-incidents")) $("more-incidents").click();
-      const card = $("incident-" + incidents[at].id);
-      card.scrollIntoView({ block: "center" });
-      card.focus();
+      if (at >= FIRST_INCIDENTS) $("incidents-list").querySelector(".more-items")?.click();
+      const row = $("incident-" + incidents[at].id);
+      row.scrollIntoView({ block: "center" });
+      row.focus();
     } else if (event.key === "/") reader.seek();
     else if (event.key === "?") $("keys").showModal();
     else return;

@@ -52,6 +52,6 @@ function startMoment() {
 function showMoment(time) {
   setMoment(time);
   timeline.reveal(time);
-  $("time").scrollIntoView({ block: "start" });
+  $("time").scrollIntoView({ block: "nearest" });
   $("canvas").focus({ preventScroll: true });
 }

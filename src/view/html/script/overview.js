@@ -27,14 +27,14 @@ function drawOverview() {
   const { overview, work, spending } = report;
   const { count: many } = overview;
   const figure = (label, value, note) =>
-    make("div", {}, make("dt", {}, label), make("dd", {}, value, note ? make("small", {}, note) : null));
+    make("div", {}, make("dt", {}, label), make("dd", {}, value, note && note.length ? make("small", {}, " (", note, ")") : null));
   const tokens = spending.total;
   fill($("figures"),
     figure("Duration", orUnknown(overview.duration_ms, lasting)),
     figure("Members", count(many.members), words(overview.topology)),
     figure("Messages", count(messageCounts.sent), countsOf(["automatic", "blocked", "rejected"],
       (kind) => (kind === "automatic" ? "+" : "") + count(messageCounts[kind]) + " " + kind)),
-    figure("Tasks completed", count(many.completed), "of " + count(many.tasks)),
+    tasks.length > 0 && figure("Tasks completed", count(many.completed) + " of " + count(many.tasks)),
     figure("Turns", count(many.turns), [orUnknown(work.worked_ms, lasting), " agent time"]),
     figure("Saved by parallelism", orUnknown(work.saved_ms, lasting)),
     figure("Tokens", orUnknown(tokens, (all) => count(all.input + all.output + all.cache_write)),
@@ -86,15 +86,9 @@ function drawObservations() {
 
 const FEW = 6;
 function observationKind(code, all) {
-  const list = make("ul", {}, all.slice(0, FEW).map(observationItem));
-  const more = all.length > FEW && button({ class: "link" }, () => {
-    const rest = all.slice(FEW).map(observationItem);
-    for (const item of rest) list.append(item);
-    more.remove();
-    rest[0].querySelector("button")?.focus();
-  }, "show " + counted(all.length - FEW, "more", "more"));
   return make("div", { class: "observation " + toneOf(all[0]) },
-    make("h3", {}, codeName(code), " ", make("span", { class: "count" }, all.length)), list, more);
+    make("h3", {}, codeName(code), " ", make("span", { class: "count" }, all.length)),
+    make("ul", {}, cappedItems(all, FEW, observationItem)));
 }
 
 function observationItem(observation) {

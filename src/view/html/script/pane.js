@@ -4,9 +4,11 @@ const TABS = { board: "board-part", messages: "messages", graph: "graph-part", d
 const pane = { tab: null, listeners: [] };
 // In a narrow window the details are a tab; else they are beside the board and the dependencies.
 const isNarrow = () => matchMedia("(max-width: 64rem)").matches;
+// They are also a tab in a run without tasks, which has no board and no dependencies.
+const hasDetailsTab = () => isNarrow() || !tasks.length;
 
 function openTab(name) {
-  const tab = name !== "details" || isNarrow() ? name : pane.tab === "graph" ? "graph" : "board";
+  const tab = name !== "details" || hasDetailsTab() ? name : pane.tab === "graph" ? "graph" : "board";
   if (tab === pane.tab) return;
   pane.tab = tab;
   $("pane").dataset.tab = tab;
@@ -23,6 +25,9 @@ function openTab(name) {
 const tabOf = (id) => Object.keys(TABS).find((tab) => TABS[tab] === id);
 
 function startPane() {
+  $("pane").classList.toggle("no-tasks", !tasks.length);
+  for (const part of ["tab-board", "tab-graph", "step-back", "step-on"]) $(part).hidden = !tasks.length;
+  $("show-tasks").closest("label").hidden = !tasks.length;
   const heads = Object.keys(TABS).map((tab) => $("tab-" + tab));
   heads.forEach((head, at) => {
     head.addEventListener("click", () => openTab(Object.keys(TABS)[at]));
@@ -39,6 +44,7 @@ function startPane() {
   for (const link of document.querySelectorAll(".bar a")) {
     const tab = tabOf(link.hash.slice(1));
     if (!tab) continue;
+    link.hidden = $("tab-" + tab).hidden;
     link.addEventListener("click", (event) => {
       event.preventDefault();
       openTab(tab);
@@ -46,5 +52,5 @@ function startPane() {
       $("tab-" + tab).focus({ preventScroll: true });
     });
   }
-  openTab(tasks.length || !messages.length ? "board" : "messages");
+  openTab(tasks.length ? "board" : "messages");
 }

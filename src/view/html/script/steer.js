@@ -117,11 +117,13 @@ function onWheel(event) {
   zoom(Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200))), scale.at(timeline.timeAt(x)));
 }
 
-// Stretches the view to the width of the stage, and the lanes to at most two fifths of the window.
+// Stretches the view to the width of the stage, and the lanes to at most two fifths of the workbench.
 function startSize() {
   const { view, height } = timeline;
+  // The workbench fills the rest of the first screen.
+  $("time").style.setProperty("--above", Math.round($("time").getBoundingClientRect().top + scrollY + 6) + "px");
   $("canvas").style.height = height + "px";
-  $("lanes").style.height = Math.min(height + 30, Math.max(150, innerHeight * 0.4)) + "px";
+  $("lanes").style.height = Math.min(height + 30, Math.max(150, $("time").clientHeight * 0.42)) + "px";
   view.font = "11px " + getComputedStyle(document.body).fontFamily;
   new ResizeObserver(() => {
     view.width = Math.max(1, $("stage").clientWidth);
