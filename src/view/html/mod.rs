@@ -31,6 +31,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/run.js"),
     include_str!("script/overview.js"),
     include_str!("script/incidents.js"),
+    include_str!("script/unfinished.js"),
     include_str!("script/moment.js"),
     include_str!("script/scale.js"),
     include_str!("script/selection.js"),
@@ -51,6 +52,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/details.js"),
     include_str!("script/pane.js"),
     include_str!("script/fragment.js"),
+    include_str!("script/paper.js"),
     include_str!("script/start.js"),
     "})();\n",
 );

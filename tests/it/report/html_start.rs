@@ -53,6 +53,83 @@ fn page_opens_with_the_worst_incident_at_its_begin_and_its_address_has_no_state(
 }
 
 #[test]
+fn back_returns_from_each_jump_within_the_page() {
+    let Some((browser, _dir)) = show(lost()) else { return };
+    let start = browser.run(STATE);
+    let back = "return new Promise((drawn) => { addEventListener('hashchange', () => requestAnimationFrame(drawn), { once: true }); history.back(); })";
+    let mut states = Vec::new();
+    for jump in ["#incident-9876543210", "#details .ids .link", "#tab-messages", ".lane-name"] {
+        states.push((browser.run(STATE), browser.run("return document.getElementById('pane').dataset.tab")));
+        browser.run(&format!("document.querySelector({jump:?}).click()"));
+    }
+    // Moves of the clock and of the view are no steps of the history.
+    browser.run("document.getElementById('step-on').click(); document.getElementById('zoom-in').click()");
+    browser.run(HASH);
+    for (state, tab) in states.iter().rev() {
+        browser.run(back);
+        assert_eq!(&browser.run(STATE), state);
+        assert_eq!(&browser.run("return document.getElementById('pane').dataset.tab"), tab);
+    }
+    assert_eq!([browser.run(STATE), browser.run("return location.hash")], [start, json!("")]);
+    browser.must_be_content();
+}
+
+#[test]
+fn unfinished_task_begins_with_its_cause_which_links_to_its_incident() {
+    let mut report = lost();
+    for place in 0..2 {
+        report["tasks"][place]["status"] = json!("pending");
+    }
+    report["unfinished"] = json!([
+        {"task": "2", "waited_for": ["1"], "end": "left", "agent": "bob", "incident": "9876543210"},
+        {"task": "1", "waited_for": [], "end": "unassigned", "agent": null, "incident": null},
+    ]);
+    let Some((browser, _dir)) = show(report) else { return };
+    let items = "return [...document.querySelectorAll('#unfinished li')].map((item) => item.textContent)";
+    let cause = "waited for #1, which bob left in progress (lost work, 0:05)";
+    assert_eq!(browser.run(items), json!([format!("#2 Review{cause}"), "#1 Draftno agent took it"]));
+    browser.run("document.querySelector('#unfinished li .link').click()");
+    assert_eq!(browser.text("#details > p"), format!("Unfinished: {cause}"));
+    browser.run("[...document.querySelectorAll('#details .cause .link')].at(-1).click()");
+    assert!(browser.text("#details").contains("bob was lost at 5"));
+    assert!(browser.text("#moment").starts_with("0:05.000"));
+    browser.must_be_content();
+}
+
+#[test]
+fn step_of_an_incident_opens_its_message_or_its_task() {
+    let mut report = lost();
+    let mut late = letter(20, "alice", "bob", "are you there?");
+    late["id"] = json!("aaaaaaaaaa");
+    late["read_at"] = json!(at(20 + 106 * 60));
+    report["mail"]["messages"].as_array_mut().unwrap().push(late);
+    report["incidents"][0]["chain"] = json!([
+        {"id": "bbbbbbbbbb", "at": at(23), "actor": "alice", "what": "the task"},
+        {"id": "aaaaaaaaaa", "at": at(20), "actor": "alice", "what": "the message"},
+    ]);
+    report["incidents"][0]["remedy"] = json!("Ask bob");
+    let Some((browser, _dir)) = show(report) else { return };
+    // Advice is not code.
+    assert_eq!(
+        browser.run("return document.querySelector('#details .remedy').innerHTML"),
+        "<bdi dir=\"auto\">Ask bob</bdi>"
+    );
+    let step =
+        |place: usize| browser.run(&format!("document.querySelectorAll('#details .step')[{place}].click()"));
+    step(1);
+    assert_eq!(browser.text("#reading .text"), "are you there?");
+    assert!(browser.text("#reading .pairs").contains("Deliveryread after 1 h 46 min"));
+    assert!(browser.text("#moment").starts_with("0:20.000"));
+    let search = "const s = document.getElementById('search'); s.value = 'is:late'; s.dispatchEvent(new Event('input'));";
+    let rows = "return [...document.querySelectorAll('.row .gist')].map((row) => row.textContent)";
+    assert_eq!(browser.run(&format!("{search} {rows}")), json!(["are you there?"]));
+    browser.run("document.getElementById('incident-0123456789').click(); document.getElementById('tab-board').click()");
+    step(0);
+    assert_eq!(browser.text("#details-title"), "Task #2 Review");
+    browser.must_be_content();
+}
+
+#[test]
 fn row_of_an_incident_opens_it_in_the_workbench() {
     let Some((browser, _dir)) = show(lost()) else { return };
     assert_eq!(browser.text("#incident-9876543210"), "highbob was lost at 5#23 s$0.50\u{203a}");

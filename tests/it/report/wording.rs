@@ -50,6 +50,8 @@ fn run_has_the_same_duration_in_all_outputs() {
     browser.open(&path);
     assert!(browser.text("#figures").starts_with("Duration57 s"), "{}", browser.text("#figures"));
     assert!(browser.text("#subtitle").ends_with("04:39:28 to 2026-11-20 04:40:25 UTC · 57 s"));
+    // The page opens at its incident.
+    browser.go("#view=whole");
     let moment = browser.text("#moment");
     assert!(moment.starts_with("0:57.041"), "{moment}");
     browser.must_be_content();

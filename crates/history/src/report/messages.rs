@@ -1,6 +1,6 @@
 //! The messages of a run, each once, and how many each agent sent to whom.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,9 @@ pub struct MessageStats {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageRow {
+    /// See [`Entry::id`]: the steps of incidents refer to it.
+    #[serde(default)]
+    pub id: String,
     pub at: Timestamp,
     pub from: String,
     pub to: String,
@@ -31,6 +34,9 @@ pub struct MessageRow {
     pub automatic: bool,
     /// Whether the recipient read it; `None` without a transcript of the recipient.
     pub delivered: Option<bool>,
+    /// When its one recipient read it, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub read_at: Option<Timestamp>,
     pub refused: Option<String>,
     /// Whether a gate or rule of teamkeep blocked it; Claude Code or another hook rejected other unsent messages.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
@@ -53,7 +59,9 @@ pub struct Pair {
 }
 
 pub(super) fn mail(case: &ReportInput<'_>) -> MessageStats {
-    let messages: Vec<MessageRow> = case.entries.iter().filter_map(|entry| message(case, entry)).collect();
+    let first_read = first_read(case);
+    let rows = case.entries.iter().filter_map(|entry| message(case, entry, &first_read));
+    let messages: Vec<MessageRow> = rows.collect();
     let mut senders: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     let mut pairs: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
     for message in messages.iter().filter(|message| !message.automatic && message.refused.is_none()) {
@@ -82,7 +90,20 @@ pub(super) fn mail(case: &ReportInput<'_>) -> MessageStats {
     MessageStats { messages, by_sender, by_pair }
 }
 
-fn message(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
+/// When each recipient first read each text. The texts are trimmed.
+type FirstRead<'a> = HashMap<(&'a str, &'a str), Timestamp>;
+
+fn first_read<'a>(case: &ReportInput<'a>) -> FirstRead<'a> {
+    let mut first = HashMap::new();
+    for one in &case.data.transcripts.delivered {
+        let Some(at) = case.to_local(one.at) else { continue };
+        let known = first.entry((one.transcript.by.as_str(), one.message.text.trim())).or_insert(at);
+        *known = at.min(*known);
+    }
+    first
+}
+
+fn message(case: &ReportInput<'_>, entry: &Entry, first_read: &FirstRead<'_>) -> Option<MessageRow> {
     let message = entry.message()?;
     let to = message.to.clone().unwrap_or_else(|| "unknown".to_owned());
     let text = message.text.clone();
@@ -97,7 +118,10 @@ fn message(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
     // The missing events may have had the members and the deliveries.
     let missing = case.data.missing_until.as_ref().is_some_and(|until| entry.at <= *until);
     let delivered = delivered.filter(|delivered| *delivered || message.refusal.is_some() || !missing);
+    let read = first_read.get(&(bare(&to), text.trim())).filter(|_| delivered == Some(true));
+    let read_at = read.map(|at| (*at).max(entry.at));
     Some(MessageRow {
+        id: entry.id(),
         at: entry.at,
         from: entry.actor.clone(),
         kind: message.word.clone(),
@@ -110,6 +134,7 @@ fn message(case: &ReportInput<'_>, entry: &Entry) -> Option<MessageRow> {
         to,
         text,
         delivered,
+        read_at,
     })
 }
 

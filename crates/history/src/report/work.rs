@@ -222,6 +222,7 @@ mod tests {
 
     fn message(second: usize, from: &str, to: &str, text: &str) -> MessageRow {
         MessageRow {
+            id: String::new(),
             at: at(second),
             from: from.to_owned(),
             to: to.to_owned(),
@@ -232,6 +233,7 @@ mod tests {
             answer: None,
             automatic: false,
             delivered: None,
+            read_at: None,
             refused: None,
             blocked: false,
         }

@@ -1,7 +1,7 @@
 // The task board at the selected time, and the details of a task.
 
 const COLUMN_NAMES = { pending: "Pending", in_progress: "In progress", completed: "Completed", gone: "Deleted or erased", other: "Other" };
-// The cards by the IDs of their tasks.
+// The cards that were drawn, by the IDs of their tasks: element, and what it shows.
 const cardOf = new Map();
 const isOpen = (column) => column === "pending" || column === "in_progress" || column === "other";
 
@@ -14,7 +14,7 @@ function startBoard() {
     const list = make("div", { class: "cards" });
     const element = make("section", { class: "column " + column, "aria-label": COLUMN_NAMES[column] },
       make("h3", {}, COLUMN_NAMES[column], " ", number), list);
-    return { column, element, number, list, shown: null };
+    return { column, element, number, list, shown: null, most: FIRST_CARDS, cards: [] };
   });
   fill(box, columns.map((one) => one.element));
   const settle = rove(box, ".card");
@@ -23,9 +23,14 @@ function startBoard() {
   });
   moment.listeners.push((board) => {
     const columnOf = new Map(board.map((one) => [one.task.id, one.column]));
-    for (const one of columns) drawColumn(one, board.filter((card) => card.column === one.column), columnOf);
-    for (const card of board) drawAge(card);
-    settle();
+    for (const one of columns) {
+      one.draw = () => {
+        drawColumn(one, board.filter((card) => card.column === one.column), columnOf);
+        one.cards.forEach(drawAge);
+        settle();
+      };
+      one.draw();
+    }
     showEnd();
     sayLast();
   });
@@ -42,37 +47,71 @@ function showEnd() {
   }
 }
 
-// A column is drawn again only when its content changes.
+// With more cards than this in a column, the others are drawn on demand.
+const FIRST_CARDS = 50;
+
+// A column is drawn again only when its content changes, and of its cards only those that changed.
 function drawColumn(one, cards, columnOf) {
   const waits = (card) => (isOpen(card.column) ? card.task.blocked_by.filter((id) => isOpen(columnOf.get(id))) : []);
-  const shown = cards.map((card) => [card.task.id, card.owner, card.gone, card.last.subject, card.last.t, waits(card)].join("\u0000")).join("\u0001");
+  const keyOfCard = (card) => [card.owner, card.gone, card.column, card.last.subject, waits(card)].join("\u0000");
+  const some = cards.slice(0, one.most).map((card) => ({ card, key: keyOfCard(card) }));
+  const shown = some.map(({ card, key }) => card.task.id + "\u0000" + key).join("\u0001") + "\u0001" + cards.length;
+  one.cards = some.map(({ card }) => card);
   if (shown === one.shown) return;
   one.shown = shown;
   one.number.textContent = cards.length;
   // An empty column is a narrow strip.
   one.element.classList.toggle("none", !cards.length);
-  fill(one.list, cards.map((card) => drawCard(card, waits(card))));
+  const elements = some.map(({ card, key }) => cardElement(card, key, () => drawCard(card, waits(card))));
+  const rest = cards.length - some.length;
+  if (rest) {
+    elements.push(button({ class: "link more-items" }, () => {
+      one.most = Infinity;
+      one.draw();
+      one.list.children[FIRST_CARDS].focus();
+    }, "show " + count(rest) + " more"));
+  }
+  arrange(one.list, elements);
+}
+
+// The element of a card. It is the same one as long as the card looks the same.
+function cardElement({ task }, key, build) {
+  const known = cardOf.get(task.id);
+  const element = known?.key === key ? known.element : build();
+  if (element !== known?.element) cardOf.set(task.id, { key, element, age: element.querySelector(".age") });
+  element.toggleAttribute("aria-current", selection.one?.what === "task" && selection.one.task === task);
+  return element;
+}
+
+// Makes these elements the children of a box, and moves only those that are elsewhere.
+function arrange(box, elements) {
+  const wanted = new Set(elements);
+  for (const child of [...box.children]) if (!wanted.has(child)) child.remove();
+  let at = box.firstChild;
+  for (const element of elements) {
+    if (element === at) at = at.nextSibling;
+    else box.insertBefore(element, at);
+  }
 }
 
 function drawCard({ task, column, gone, status, owner, last }, waits) {
   const note = gone ? gone + (status ? ", was " + words(status) : "") : column === "other" ? words(last.to) : null;
-  const isCurrent = selection.one?.what === "task" && selection.one.task === task;
-  const made = button({ class: "card", "aria-current": isCurrent, "data-task": task.id }, () => openTask(task),
+  const blockers = waits.slice(0, 3).map((id) => "#" + id).join(", ") + (waits.length > 3 ? " \u2026 +" + count(waits.length - 3) : "");
+  return button({ class: "card", "data-task": task.id }, () => openTask(task),
     make("span", { class: "number" }, "#" + task.id), " ",
     last.subject || task.subject ? bdi(last.subject || task.subject, { class: "subject" }) : unknown(),
     make("span", { class: "owner" }, owner ? bdi(owner) : "unassigned",
       note && make("span", { class: "note" }, " \u00b7 " + note),
-      waits.length > 0 && make("span", { class: "note" }, " \u00b7 blocked by " + waits.map((id) => "#" + id).join(", ")),
+      waits.length > 0 && make("span", { class: "note" }, " \u00b7 blocked by " + blockers),
       make("span", { class: "note age" })));
-  cardOf.set(task.id, made);
-  return made;
 }
 
 // The time in a column changes with each move, so it is written without drawing the card again.
 function drawAge({ task, column, entered }) {
-  const age = cardOf.get(task.id)?.querySelector(".age");
+  const { age } = cardOf.get(task.id);
   const time = Math.min(moment.t, END) - entered;
-  if (age) age.textContent = (column === "pending" || column === "in_progress") && time >= 1000 ? " \u00b7 for " + lasting(time) : "";
+  const text = (column === "pending" || column === "in_progress") && time >= 1000 ? " \u00b7 for " + lasting(time) : "";
+  if (age.textContent !== text) age.textContent = text;
 }
 
 // The last change before the selected time, in words.

@@ -10,7 +10,9 @@ function taskDetails({ task }) {
   const spent = (report.spending.tasks || []).find((one) => one.task === task.id);
   const description = make("div", { class: "text" });
   if (task.description) showText(description, task.description);
+  const cause = causeOf(task);
   return ["Task #" + task.id + " ", task.subject && bdi(task.subject), [
+    cause && make("p", { class: "cause" }, "Unfinished: ", cause),
     make("dl", { class: "pairs" },
       pairRow("Last status", words(task.status), task.removed_at ? [", removed ", sinceAt(task.removed_at)] : null),
       pairRow("Owner", task.owner ? agentLink(task.owner) : "unassigned"),
@@ -51,7 +53,7 @@ function agentDetails({ name }) {
       effort ? pairRow("Worked", orUnknown(effort.working_ms, lasting), " in ", counted(effort.turns, "turn")) : null,
       spent ? pairRow("Cost", orUnknown(spent.cost, money)) : null,
       pairRow("Messages", count(sent) + " sent, " + count(received) + " received ",
-        button({ class: "link" }, () => showMessagesOf(name), "show")),
+        button({ class: "link" }, () => showMessages("with:", name), "show")),
       pairRow("Completed", counted(done.length, "task")),
       open.length ? pairRow("Unfinished", taskLinks(open.map((task) => task.id))) : null),
     capped(lost, FIRST_STEPS, (incident) => make("p", {}, incidentLink(incident)))]];
@@ -61,6 +63,8 @@ function incidentDetails({ incident }) {
   const { cost } = incident;
   const costs = [cost.tasks_lost > 0 && counted(cost.tasks_lost, "task") + " lost", cost.seconds > 0 && lasting(cost.seconds * 1000),
     cost.tokens > 0 && counted(cost.tokens, "token"), cost.usd > 0 && money(cost.usd)].filter(Boolean);
+  const late = messages.filter((message) => message.to.split("@")[0] === incident.agents[0] && isLate(message)
+    && message.t >= stamp(incident.from) && message.t <= (stamp(incident.to) ?? LAST));
   const agents = (name) => make("span", {}, agentLink(name));
   return [words(incident.kind), [" ", make("span", { class: "chip " + toneOfIncident(incident) }, incident.resolved ? "resolved" : incident.severity)], [
     make("p", {}, bdi(incident.summary, { dir: "auto" })),
@@ -68,10 +72,35 @@ function incidentDetails({ incident }) {
       pairRow("Time", momentLink(stamp(incident.from)), " to ", momentLink(stamp(incident.to))),
       costs.length ? pairRow("Cost", costs.join(" \u00b7 ")) : null,
       incident.agents.length ? pairRow("Agents", make("span", { class: "ids" }, capped(incident.agents, FIRST_LINKS, agents))) : null,
-      incident.tasks.length ? pairRow("Tasks", taskLinks(incident.tasks)) : null),
-    incident.remedy && make("p", { class: "remedy" }, make("code", {}, bdi(incident.remedy)), copyButton(incident.remedy)),
-    make("ol", { class: "chain" }, cappedItems(incident.chain, FIRST_STEPS,
-      (step) => make("li", {}, momentLink(stamp(step.at)), " ", bdi(step.what, { dir: "auto" }))))]];
+      incident.tasks.length ? pairRow("Tasks", taskLinks(incident.tasks)) : null,
+      late.length > 0 && ABOUT_LATE.includes(incident.kind)
+        && pairRow("Messages", button({ class: "link" }, () => showMessages("to:", incident.agents[0], " is:late"),
+          counted(late.length, "message") + " read late or never"))),
+    incident.remedy && (incident.remedy.startsWith("teamkeep ")
+      ? make("p", { class: "remedy" }, make("code", {}, bdi(incident.remedy)), copyButton(incident.remedy))
+      : make("p", { class: "remedy" }, bdi(incident.remedy, { dir: "auto" }))),
+    make("ol", { class: "chain" }, cappedItems(incident.chain, FIRST_STEPS, stepItem))]];
+}
+
+// The kinds of incidents in which the messages to the first agent waited.
+const ABOUT_LATE = ["stalled-agent", "unread-message", "crashed-lead"];
+
+// A step opens what it was: its message, its task, or what teamkeep observed then.
+function stepItem(step) {
+  const open = evidenceOf(step);
+  const what = bdi(step.what, { dir: "auto" });
+  return make("li", {}, momentLink(stamp(step.at)), " ", open ? button({ class: "link step" }, () => fragment.jump(() => {
+    setMoment(stamp(step.at));
+    open();
+  }), what) : what);
+}
+function evidenceOf(step) {
+  const message = messageById.get(step.id);
+  if (message) return () => openMessage(message, true);
+  const task = tasks.find((one) => one.changes.some((change) => change.at === step.at && change.by === step.actor));
+  if (task) return () => openTask(task);
+  const observation = observations.find((one) => one.at === step.at);
+  return observation && (() => showDetails(itemOf("mark:" + observation.index)));
 }
 
 function otherDetails(one) {
@@ -100,12 +129,12 @@ const agentLink = (name) => (laneOf.has(name) ? button({ class: "link" }, () => 
 const incidentLink = (incident) => button({ class: "link" }, () => showDetails({ what: "incident", incident }), bdi(incident.summary));
 
 // Selects an item and brings the workbench with its details into view.
-function showDetails(one) {
+const showDetails = (one) => fragment.jump(() => {
   select(one);
   openTab("details");
   $("time").scrollIntoView({ block: "nearest" });
   if (isNarrow() || !$("time").contains(document.activeElement)) $("details").focus({ preventScroll: true });
-}
+});
 const openTask = (task) => showDetails({ what: "task", task });
 
 // Opens the selection: a message in the list, anything else in the details.

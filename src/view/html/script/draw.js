@@ -1,8 +1,9 @@
 // Draws the visible part of the timeline. Lines of one kind are one path.
 
-// The colors of the current theme.
-function readColours() {
+// The colors of the current theme, or of another color scheme.
+function readColours(scheme = "") {
   const probe = make("span", { class: "unseen" });
+  probe.style.colorScheme = scheme;
   document.body.append(probe);
   const colours = {};
   for (const name of ["text", "muted", "line", "firm", "surface", "stripe", "turn", "idle", "arrow", "bad", "warn", "held", "accent",

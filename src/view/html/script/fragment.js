@@ -1,5 +1,6 @@
 // The state of the page in the fragment of its address, so that a copied address shows the same. Without a fragment the
-// page shows its worst incident; a fragment without any state of its own is "view=whole".
+// page shows its worst incident; a fragment without any state of its own is "view=whole". Each jump is a step of the
+// browser's history, so that Back returns within the page; other moves change the address in place.
 
 const fragment = (() => {
   // Filters and switches, by their ids.
@@ -25,19 +26,35 @@ const fragment = (() => {
     for (const control of controls()) if (valueOf(control) !== initial(control)) state.set(control.id, valueOf(control));
     return state.toString();
   }
-  function write() {
+  function write(isStep = false) {
     const state = text();
     const now = state === home ? "" : state || "view=whole";
     // A changed address is not overwritten: `hashchange` follows.
     if (now === written || location.hash !== known) return;
     written = now;
     // Without a state the address ends before its fragment.
-    history.replaceState(null, "", now ? "#" + now : location.pathname + location.search);
+    const address = now ? "#" + now : location.pathname + location.search;
+    history[isStep ? "pushState" : "replaceState"]({}, "", address);
     known = location.hash;
   }
   function note() {
     clearTimeout(later);
     later = setTimeout(write, 250);
+  }
+
+  // Moves to another place: an incident, a task, a message, an agent, a tab.
+  let isJumping = false;
+  function jump(move) {
+    if (isJumping) return move();
+    clearTimeout(later);
+    write();
+    isJumping = true;
+    try {
+      move();
+    } finally {
+      isJumping = false;
+    }
+    write(true);
   }
 
   // Applies a fragment; what it does not name, or names wrongly, is as at the start.
@@ -55,7 +72,8 @@ const fragment = (() => {
     }
     written = null;
     apply(new URLSearchParams(hash));
-    $("time").scrollIntoView({ behavior: "instant", block: "start" });
+    // The browser restores the position of its own steps.
+    if (history.state === null) $("time").scrollIntoView({ behavior: "instant", block: "start" });
   }
 
   // Shows the worst incident, at its begin. A run without incidents is shown as a whole, at its end.
@@ -93,6 +111,10 @@ const fragment = (() => {
     addEventListener("hashchange", read);
     for (const list of [moment.listeners, selection.listeners, pane.listeners, timeline.listeners]) list.push(note);
     $("time").addEventListener("input", note);
+    $("copy-link").addEventListener("click", () => {
+      write();
+      copyText(location.href, $("copy-link"), () => "See the address");
+    });
   }
-  return { start };
+  return { start, jump };
 })();

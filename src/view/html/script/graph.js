@@ -105,7 +105,9 @@ function startGraph() {
 function paintNode(node, group, columnOf, critical) {
   const column = node.task ? columnOf.get(node.id) || "unmade" : "missing";
   const isCurrent = selection.one?.what === "task" && selection.one.task === node.task;
-  group.setAttribute("class", "node " + column + (critical.has(node.id) ? " critical" : "") + (isCurrent ? " current" : ""));
+  const look = "node " + column + (critical.has(node.id) ? " critical" : "") + (isCurrent ? " current" : "");
+  if (group.getAttribute("class") === look) return;
+  group.setAttribute("class", look);
   group.querySelector("title").textContent = (nodeName(node) + ", "
     + words(column) + (node.behind.length ? ", depends on " + node.behind.map((edge) => edge.from.id).join(", ") : ""));
 }

@@ -1,4 +1,4 @@
-// The verdict, the incidents, the unfinished work and the people.
+// The verdict, the incidents and the people.
 
 const OUTCOMES = {
   completed: ["good", "Completed"], "open-work": ["warn", "Ended with open work"], crashed: ["bad", "Crashed"], running: ["plain", "Running"],
@@ -24,6 +24,8 @@ function drawIncidents() {
   });
 }
 
+const costOfIncident = moneyColumn(incidents.map((incident) => incident.cost.usd));
+
 // An incident in one line. Its details are in the workbench.
 function incidentRow(incident) {
   const { cost } = incident;
@@ -33,15 +35,15 @@ function incidentRow(incident) {
     () => showIncident(incident),
     make("span", { class: "chip " + toneOfIncident(incident) }, incident.resolved ? "resolved" : incident.severity),
     bdi(incident.summary, { dir: "auto", class: "what" }), figure(ids), figure(cost.seconds > 0 && lasting(cost.seconds * 1000)),
-    figure(cost.usd > 0 && money(cost.usd)), make("span", { class: "go", "aria-hidden": "true" }, "\u203a"));
+    figure(cost.usd > 0 && costOfIncident(cost.usd)), make("span", { class: "go", "aria-hidden": "true" }, "\u203a"));
 }
 const toneOfIncident = (incident) => (incident.resolved ? "plain" : SEVERITIES[incident.severity] || "plain");
 
 // Zooms the timeline to an incident, sets the time to its begin, and selects it.
-function showIncident(incident) {
+const showIncident = (incident) => fragment.jump(() => {
   lookAtIncident(incident);
   showDetails({ what: "incident", incident });
-}
+});
 function lookAtIncident(incident) {
   const from = stamp(incident.from);
   // With the steps that led to it: some incidents are a single moment.
@@ -68,44 +70,35 @@ const FIRST_LINKS = 8;
 const taskLinks = (ids) => make("span", { class: "ids" }, capped(ids, FIRST_LINKS, taskOrText, { label: (rest) => "\u2026 +" + count(rest) }));
 const taskOrText = (id) => make("span", {}, taskLink(id));
 
-// A page from a file may have no clipboard; then the text is selected.
+// Copies a text and says so on the button. A page from a file may have no clipboard.
+function copyText(text, copy, otherwise) {
+  const name = copy.textContent;
+  const done = (label) => { copy.textContent = label; setTimeout(() => { copy.textContent = name; }, 1500); };
+  const fall = () => done(otherwise());
+  if (!navigator.clipboard) return fall();
+  navigator.clipboard.writeText(text).then(() => done("Copied"), fall);
+}
 function copyButton(text) {
-  const done = (label) => { copy.textContent = label; setTimeout(() => { copy.textContent = "Copy"; }, 1500); };
-  const copy = button({ class: "small" }, () => {
-    const select = () => { getSelection().selectAllChildren(copy.previousSibling); done("Selected"); };
-    if (!navigator.clipboard) return select();
-    navigator.clipboard.writeText(text).then(() => done("Copied"), select);
-  }, "Copy");
+  const copy = button({ class: "small" }, () => copyText(text, copy, () => {
+    getSelection().selectAllChildren(copy.previousSibling);
+    return "Selected";
+  }), "Copy");
   return copy;
 }
 
 const isDone = (task) => task.status === "completed" || task.status === "deleted";
 
-const SHOWN_UNFINISHED = 10;
-
-function drawUnfinished() {
-  const open = tasks.filter((task) => !isDone(task));
-  $("unfinished-part").hidden = !tasks.length;
-  const waits = (task) => task.blocked_by.filter((id) => taskById.has(id) && !isDone(taskById.get(id)));
-  const lastOwner = (task) => task.changes.map((change) => change.owner).filter(Boolean).pop();
-  const item = (task) => make("li", {}, taskLink(task.id), " ", bdi(task.subject || "", { dir: "auto" }),
-    make("small", {}, " ", words(task.status), task.owner ? [", ", bdi(task.owner)]
-      : lastOwner(task) ? [", unassigned (was ", bdi(lastOwner(task)), ")"] : ", unassigned",
-    waits(task).length ? [", blocked by ", taskLinks(waits(task))] : null));
-  fill($("unfinished"), open.length ? make("ul", { class: "plain-list" }, cappedItems(open, SHOWN_UNFINISHED, item))
-    : make("p", { class: "muted" }, "All tasks are completed."));
-}
-
 function drawPeople() {
   const done = (name) => tasks.filter((task) => task.status === "completed" && task.owner === name).length;
   const own = (list, name) => list.find((one) => one.agent === name);
+  const amount = moneyColumn(report.spending.agents.map((spent) => spent.cost));
   const rows = report.overview.members.map(({ name }) => {
     const [effort, spent] = [own(report.work.agents, name), own(report.spending.agents, name)];
     const alerts = incidents.filter((incident) => incident.agents[0] === name).length;
     return [bdi(name), count(done(name)), effort ? orUnknown(effort.working_ms, lasting) : unknown(),
-      spent ? orUnknown(spent.cost, money) : unknown(), alerts ? count(alerts) : ""];
+      spent ? orUnknown(spent.cost, amount) : unknown(), alerts ? counted(alerts, "incident") : ""];
   });
-  fill($("people"), table("People", ["Agent", "#Tasks done", "#Working", "#Cost", "#Incidents"], rows));
+  fill($("people"), table("People", ["Agent", "#Tasks done", "#Working", "#Cost", "#Caused"], rows));
 }
 
 // n: the next incident, /: search, ?: the keys.

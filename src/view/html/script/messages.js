@@ -88,13 +88,14 @@ const reader = (() => {
       make("span", { class: "when" }, message.t === null ? unknown() : since(message.t, false)),
       make("span", { class: "gist", dir: "auto" }, marked(gist(message), query.terms)),
       badge(message));
-    row.addEventListener("click", () => choose(message, true));
+    row.addEventListener("click", () => fragment.jump(() => choose(message, true)));
     return row;
   }
 
   function badge(message) {
     if (message.refused !== null) return make("span", { class: "badge bad" }, unsent(message));
     if (message.delivered === false && !message.automatic) return make("span", { class: "badge bad" }, "never read");
+    if (isLate(message)) return make("span", { class: "badge bad" }, "read after " + lasting(waitOf(message)));
     return message.kind !== "message" ? make("span", { class: "badge" }, words(message.kind)) : null;
   }
 
@@ -156,15 +157,17 @@ const reader = (() => {
     list.focus({ preventScroll: true });
   }
 
-  function find(name) {
-    controls.search.value = "with:" + (/\s/.test(name) ? '"' + name + '"' : name);
+  // Searches by a filter with the name of an agent.
+  function find(filter, name, rest = "") {
+    controls.search.value = filter + (/\s/.test(name) ? '"' + name + '"' : name) + rest;
     search();
   }
 
-  // Shows the messages of an agent.
-  function showAgent(name) {
-    find(name);
+  // Shows the messages that a search by the name of an agent finds.
+  function showFound(...terms) {
+    find(...terms);
     openTab("messages");
+    $("list").focus({ preventScroll: true });
   }
 
   // Moves to the search.
@@ -206,10 +209,10 @@ const reader = (() => {
     selection.listeners.push((one) => {
       if (one?.what === "message" && one.message !== chosen) open(one.message, false);
       if (one?.what !== "agent" || pane.tab !== "messages") return;
-      find(one.name);
+      find("with:", one.name);
     });
   }
-  return { start, open, seek, showAgent };
+  return { start, open, seek, showFound };
 })();
-const openMessage = reader.open;
-const showMessagesOf = reader.showAgent;
+const openMessage = (message, go) => (go ? fragment.jump(() => reader.open(message, true)) : reader.open(message, false));
+const showMessages = (...terms) => fragment.jump(() => reader.showFound(...terms));

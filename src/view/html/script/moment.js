@@ -49,9 +49,9 @@ function startMoment() {
 }
 
 // Moves to a time from elsewhere on the page.
-function showMoment(time) {
+const showMoment = (time) => fragment.jump(() => {
   setMoment(time);
   timeline.reveal(time);
   $("time").scrollIntoView({ block: "nearest" });
   $("canvas").focus({ preventScroll: true });
-}
+});

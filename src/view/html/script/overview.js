@@ -51,6 +51,13 @@ function drawOverview() {
     fact("Recorded", counted(many.events, "event") + ", " + counted(many.snapshots, "snapshot")));
 }
 
+// The formatter of a column of amounts: all have the same number of decimals.
+function moneyColumn(costs) {
+  const digits = Math.max(...costs.filter(Boolean), 0) < 0.1 ? 4 : 2;
+  const least = 10 ** -digits;
+  const fixed = (cost) => "$" + cost.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return (cost) => (cost > 0 && cost < least / 2 ? "<" + fixed(least) : fixed(cost));
+}
 const money = (cost) => "$" + cost.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: cost < 1 ? 4 : 2 });
 
 const CODES = {
@@ -59,7 +66,7 @@ const CODES = {
   unfinished: ["bad", "Task never completed"],
   "task-erased": ["warn", "Task erased by Claude Code"],
   "not-delivered": ["bad", "Message never read"],
-  refused: ["bad", "Message rejected"],
+  refused: ["warn", "Message rejected"],
   "never-reported": ["warn", "Never sent a message"],
   blocked: ["held", "Blocked by a gate"],
   escalated: ["warn", "Allowed by the loop guard"],

@@ -30,7 +30,7 @@ function startPane() {
   $("show-tasks").closest("label").hidden = !tasks.length;
   const heads = Object.keys(TABS).map((tab) => $("tab-" + tab));
   heads.forEach((head, at) => {
-    head.addEventListener("click", () => openTab(Object.keys(TABS)[at]));
+    head.addEventListener("click", () => fragment.jump(() => openTab(Object.keys(TABS)[at])));
     head.addEventListener("keydown", (event) => {
       const shown = heads.filter((one) => one.offsetParent);
       const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
@@ -47,7 +47,7 @@ function startPane() {
     link.hidden = $("tab-" + tab).hidden;
     link.addEventListener("click", (event) => {
       event.preventDefault();
-      openTab(tab);
+      fragment.jump(() => openTab(tab));
       $("time").scrollIntoView({ block: "start" });
       $("tab-" + tab).focus({ preventScroll: true });
     });

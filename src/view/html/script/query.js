@@ -21,6 +21,7 @@ const namesAgent = (name) => {
 const STATES = {
   read: (message) => message.delivered === true,
   unread: (message) => message.refused === null && message.delivered === false,
+  late: isLate,
   blocked: (message) => message.refused !== null && unsent(message) === "blocked",
   rejected: (message) => message.refused !== null && unsent(message) === "rejected",
   automatic: (message) => message.automatic,

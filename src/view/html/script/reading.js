@@ -20,7 +20,9 @@ const gist = (message) => short(message.summary || message.text.slice(0, 200).re
 function stateOf(message) {
   if (message.refused !== null) return [unsent(message) + ": ", bdi(message.refused)];
   if (message.delivered === null) return unknown();
-  return message.delivered ? "read by the recipient" : "never read by the recipient";
+  if (!message.delivered) return "never read by the recipient";
+  const wait = waitOf(message);
+  return wait === null ? "read by the recipient" : "read after " + lasting(wait);
 }
 
 function drawMessage(box, message, terms, choose) {

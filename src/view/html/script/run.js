@@ -93,6 +93,14 @@ const atEnd = (card, time) => (card && isEnded(time) && card.gone === "erased" &
 // A message that was not sent: teamkeep blocked it, or Claude Code or another hook rejected it.
 const unsent = (message) => (message.blocked ? "blocked" : "rejected");
 
+const messageById = new Map(messages.filter((message) => message.id).map((message) => [message.id, message]));
+
+// How long a message waited for its reader, in milliseconds; null if it was not read, or that is unknown.
+const waitOf = (message) => (stamp(message.read_at) === null ? null : stamp(message.read_at) - message.t);
+// A message that was read after this time was read late, as in the incidents by default.
+const LATE = 15 * 60000;
+const isLate = (message) => !message.automatic && message.refused === null && (message.delivered === false || waitOf(message) >= LATE);
+
 // Numbers of messages: sent between agents, automatic, blocked, rejected.
 const messageCounts = { sent: 0, automatic: 0, blocked: 0, rejected: 0 };
 for (const message of messages) {

@@ -15,19 +15,7 @@ function drawLegend() {
   fill($("legend"), key("turn", "turn"), key("idle", "turn triggered only by idle notices"), key("silent", "silent or failed"), key("waiting", "waiting"),
     key("span", "task in progress"), key("owned", "task assigned, pending"), key("broken", "not completed"), key("arrow", "message"),
     key("lost", "message not delivered"), key("bars", "number of messages"), key("square", "blocked by a gate"),
-    key("triangle", "allowed by the loop guard"), key("diamond", "warned"), key("dot", "other observation"));
-}
-
-// On paper, the chain of each incident is shown.
-function startPrinting() {
-  let closed = [];
-  addEventListener("beforeprint", () => {
-    closed = [...document.querySelectorAll(".incident details:not([open])")];
-    for (const chain of closed) chain.open = true;
-  });
-  addEventListener("afterprint", () => {
-    for (const chain of closed) chain.open = false;
-  });
+    key("triangle", "allowed by the loop guard"), key("diamond", "warned"), key("dot", "lost work"), key("dot low", "other observation"));
 }
 
 drawHead();

@@ -85,8 +85,12 @@ function startDrag(canvas) {
     if (!held.moved) {
       const thing = timeline.hit(event.offsetX, event.offsetY);
       if (thing && isSelected(thing)) openSelected();
-      pick(thing);
-      setMoment(timeline.timeAt(event.offsetX));
+      const go = () => {
+        pick(thing);
+        setMoment(timeline.timeAt(event.offsetX));
+      };
+      if (thing) fragment.jump(go);
+      else go();
     }
     held = null;
     range.hidden = true;
@@ -133,7 +137,7 @@ function startSize() {
 
 function drawNames({ lanes, first }) {
   fill($("lane-names"), lanes.map((lane) => {
-    const name = button({ class: "lane-name", title: visible(lane.name), "data-agent": lane.name }, () => select({ what: "agent", name: lane.name }), bdi(lane.name));
+    const name = button({ class: "lane-name", title: visible(lane.name), "data-agent": lane.name }, () => fragment.jump(() => select({ what: "agent", name: lane.name })), bdi(lane.name));
     name.style.height = lane.height + "px";
     return name;
   }));

@@ -34,7 +34,7 @@ function sortBy(heads, body, index) {
 // The value of a cell: a number, an amount, a duration such as "1 h 02 min", an offset such as 1:02:05, else its text.
 const UNITS = { d: 86400, h: 3600, min: 60, s: 1, ms: 0.001 };
 function rank(text) {
-  const plain = text.trim().replace(/,/g, "").replace(/^\$/, "").replace("\u2212", "-");
+  const plain = text.trim().replace(/,/g, "").replace(/^<?\$/, "").replace("\u2212", "-");
   if (/^-?\d+(\.\d+)?$/.test(plain)) return Number(plain);
   if (/^-?\d+(:\d+)+(\.\d+)?$/.test(plain)) return plain.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
   const parts = [...plain.matchAll(/(\d+(?:\.\d+)?) (d|h|min|s|ms)\b/g)];
@@ -110,10 +110,11 @@ function workTable() {
 function spendingTable() {
   const { spending } = report;
   const cells = (tokens) => [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write].map(count);
+  const amount = moneyColumn([...spending.agents.map((spent) => spent.cost), spending.cost]);
   const rows = spending.agents.map((spent) => [bdi(spent.agent), count(spent.messages), ...cells(spent.tokens),
-    orUnknown(spent.cost, money), spent.models.map((model, index) => [index ? ", " : "", bdi(model)])]);
+    orUnknown(spent.cost, amount), spent.models.map((model, index) => [index ? ", " : "", bdi(model)])]);
   spending.unknown.forEach((name) => rows.push([bdi(name), ...Array.from({ length: 7 }, unknown)]));
-  if (spending.total) rows.push(["Total", "", ...cells(spending.total), orUnknown(spending.cost, money), ""]);
+  if (spending.total) rows.push(["Total", "", ...cells(spending.total), orUnknown(spending.cost, amount), ""]);
   return table("Tokens and cost", ["Agent", "#Model messages", "#Input", "#Output", "#Cache read", "#Cache write", "#Cost", "Models"], rows,
     !spending.total || !spending.agents.some((spent) => spent.messages) ? "No token use is recorded." : spending.cost === null ? "The cost is unknown: no price for " + (spending.unpriced || []).join(", ") + ". [[report.price]] in the configuration can add one." : null);
 }

@@ -54,8 +54,14 @@ const timeline = (() => {
     if (!lanes.length) return;
     colours = colours || readColours();
     const pen = penOf(canvas, height);
-    drawLanes(pen, view, lanes, height, colours);
     drawAxis(penOf(axis, axis.clientHeight), view, axis.clientHeight, colours);
+    drawItems(pen, colours);
+    ring(pen);
+    for (const listener of listeners) listener(colours);
+  }
+
+  function drawItems(pen, colours) {
+    drawLanes(pen, view, lanes, height, colours);
     const shown = { turn: [], halt: [], task: [], message: [], mark: [] };
     for (const thing of things) if (inView(thing)) shown[thing.what].push(thing);
     const isDense = shown.message.length > MANY;
@@ -68,8 +74,28 @@ const timeline = (() => {
     drawTasks(pen, view, shown.task, lanes, colours);
     drawArrows(pen, arrows, "heads", colours);
     drawMarks(pen, view, shown.mark, lanes, colours);
-    ring(pen);
-    for (const listener of listeners) listener(colours);
+  }
+
+  // Draws the whole run with its axis and the names of all lanes on a canvas for paper.
+  function paintPaper(paper, wide) {
+    const [names, top, ratio, screen] = [110, axis.clientHeight || 23, 2, { ...view }];
+    Object.assign(view, { from: whole.from, to: whole.to, width: wide - names });
+    const light = readColours("light");
+    [paper.width, paper.height] = [wide * ratio, (height + top) * ratio];
+    const pen = paper.getContext("2d");
+    pen.scale(ratio, ratio);
+    pen.font = view.font;
+    pen.textBaseline = "middle";
+    pen.fillStyle = light.text;
+    for (const lane of lanes) pen.fillText(visible(short(lane.name, 18)), 2, top + lane.middle);
+    pen.beginPath();
+    pen.rect(names, 0, view.width, height + top);
+    pen.clip();
+    pen.translate(names, 0);
+    drawAxis(pen, view, top, light);
+    pen.translate(0, top);
+    drawItems(pen, light);
+    Object.assign(view, screen);
   }
 
   // Frames the selection: an item, or the lane of an agent.
@@ -181,5 +207,5 @@ const timeline = (() => {
   }
 
   return { view, whole, lanes, things, first, height, shows, listeners, measure, isShown, isWhole, look, lookAt, refresh, reveal, recolour, hit,
-    showTip, cursor, timeAt: (x) => scale.time(view.from + (x / view.width) * (view.to - view.from)) };
+    showTip, cursor, paintPaper, timeAt: (x) => scale.time(view.from + (x / view.width) * (view.to - view.from)) };
 })();

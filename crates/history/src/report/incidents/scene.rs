@@ -23,8 +23,6 @@ pub(crate) struct Scene<'a> {
     /// The moment up to which the run is judged, in milliseconds: its end or its crash; for a running team now.
     pub end: i64,
     activity: ActivityTimes,
-    /// When each recipient first read each text, in milliseconds. The texts are trimmed.
-    first_read: HashMap<(&'a str, &'a str), i64>,
     /// The changes of each task.
     task_entries: HashMap<&'a str, Vec<&'a Entry>>,
     /// The ids of the lost tasks.
@@ -52,9 +50,8 @@ impl<'a> Scene<'a> {
                 task_entries.entry(&change.id).or_default().push(entry);
             }
         }
-        let first_read = first_read(case);
         let lost = tasks.iter().filter(|task| is_lost(case, task)).map(|task| task.id.as_str()).collect();
-        Scene { case, mail, tasks, turns, limits, spending, end, activity, first_read, task_entries, lost }
+        Scene { case, mail, tasks, turns, limits, spending, end, activity, task_entries, lost }
     }
 
     pub(crate) fn is_crashed(&self) -> bool {
@@ -94,10 +91,6 @@ impl<'a> Scene<'a> {
     }
 
     /// When the agent read a message with this text that was sent at this time.
-    pub(crate) fn read_at(&self, name: &str, text: &str, sent: i64) -> Option<i64> {
-        self.first_read.get(&(name, text.trim())).map(|at| (*at).max(sent))
-    }
-
     /// The agent's first activity after that time.
     pub(crate) fn next_activity(&self, name: &str, after: i64) -> Option<i64> {
         self.activity.of_agent(name).iter().copied().find(|at| *at > after)
@@ -148,16 +141,6 @@ pub(super) const GRACE: i64 = 5_000;
 
 /// Agents that stop and continue at the same time differ by less, in milliseconds.
 const NEAR_END: i64 = 60_000;
-
-fn first_read<'a>(case: &ReportInput<'a>) -> HashMap<(&'a str, &'a str), i64> {
-    let mut first = HashMap::new();
-    for one in &case.data.transcripts.delivered {
-        let Some(at) = case.to_local(one.at) else { continue };
-        let known = first.entry((one.transcript.by.as_str(), one.message.text.trim())).or_insert(at.millis());
-        *known = at.millis().min(*known);
-    }
-    first
-}
 
 fn is_crashed(case: &ReportInput<'_>) -> bool {
     case.data.client_gone && case.data.run.imported.is_none()

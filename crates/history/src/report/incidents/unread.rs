@@ -9,7 +9,7 @@ use super::stalls::millis;
 use super::{IncidentKind, Severity};
 use crate::report::messages::{MessageRow, bare};
 use crate::timeline::Entry;
-use teamkeep_model::time::duration;
+use teamkeep_model::time::{Timestamp, duration};
 
 /// A message that waited for its recipient, and until when.
 pub(super) struct Waiting<'a> {
@@ -85,7 +85,7 @@ fn waiting<'a>(
         return None;
     }
     let at = message.at.millis();
-    let read = scene.read_at(to, &message.text, at).filter(|_| message.delivered == Some(true));
+    let read = message.read_at.map(Timestamp::millis);
     if message.delivered == Some(true) && read.is_none() {
         return None;
     }
