@@ -158,6 +158,14 @@ fn printed_page_has_the_verdict_and_no_screen_controls() {
     assert_eq!(shown("['#time', '#reader', '#filters', '#slider', 'nav', '#numbers']"), json!([]));
     let parts = json!(["#incidents", "#unfinished", "#people", "#figures"]);
     assert_eq!(shown(&parts.to_string()), parts);
+    // The whole timeline is a picture, which is gone after the print.
+    browser.run("dispatchEvent(new Event('beforeprint'))");
+    assert_eq!(shown("['.paper-lanes']"), json!([".paper-lanes"]));
+    let painted = "const c = document.querySelector('.paper-lanes'); \
+        return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some((value) => value > 0)";
+    assert_eq!(browser.run(painted), true);
+    browser.run("dispatchEvent(new Event('afterprint'))");
+    assert_eq!(browser.run("return document.querySelector('.paper')"), serde_json::Value::Null);
     browser.must_be_content();
 }
 

@@ -101,7 +101,7 @@ fn step_of_an_incident_opens_its_message_or_its_task() {
     let mut report = lost();
     let mut late = letter(20, "alice", "bob", "are you there?");
     late["id"] = json!("aaaaaaaaaa");
-    late["read_at"] = json!(at(20 + 106 * 60));
+    late["read_at"] = json!(at(20 + 46 * 60));
     report["mail"]["messages"].as_array_mut().unwrap().push(late);
     report["incidents"][0]["chain"] = json!([
         {"id": "bbbbbbbbbb", "at": at(23), "actor": "alice", "what": "the task"},
@@ -118,7 +118,7 @@ fn step_of_an_incident_opens_its_message_or_its_task() {
         |place: usize| browser.run(&format!("document.querySelectorAll('#details .step')[{place}].click()"));
     step(1);
     assert_eq!(browser.text("#reading .text"), "are you there?");
-    assert!(browser.text("#reading .pairs").contains("Deliveryread after 1 h 46 min"));
+    assert!(browser.text("#reading .pairs").contains("Deliveryread after 46 min"));
     assert!(browser.text("#moment").starts_with("0:20.000"));
     let search = "const s = document.getElementById('search'); s.value = 'is:late'; s.dispatchEvent(new Event('input'));";
     let rows = "return [...document.querySelectorAll('.row .gist')].map((row) => row.textContent)";
@@ -137,6 +137,26 @@ fn row_of_an_incident_opens_it_in_the_workbench() {
     assert!(browser.text("#details").contains("bob was lost at 5"));
     assert!(browser.text("#moment").starts_with("0:05.000"));
     assert_eq!(browser.text(".incident[aria-current] .what"), "bob was lost at 5");
+    browser.must_be_content();
+}
+
+#[test]
+fn whole_run_shows_all_lanes_and_a_part_of_it_lanes_of_full_height() {
+    let mut report = lost();
+    report["mail"]["messages"] =
+        (0..40).map(|one| letter(one, &format!("agent-{one}"), "bob", "hello")).collect();
+    let Some((browser, _dir)) = show(report) else { return };
+    let heights = || {
+        browser.run(
+            "const box = document.getElementById('lanes'); const names = [...document.querySelectorAll('.lane-name')]; \
+             return [names[0].textContent, names[0].offsetHeight, box.scrollHeight <= box.clientHeight]",
+        )
+    };
+    assert_eq!(heights(), json!(["bob", 35, false]));
+    browser.run("document.getElementById('time').style.height = '1500px'");
+    browser.run("document.getElementById('lanes').style.height = '530px'");
+    browser.run("document.getElementById('zoom-whole').click()");
+    assert_eq!(heights(), json!(["bob", 12, true]));
     browser.must_be_content();
 }
 

@@ -66,9 +66,9 @@ function drawDensity(pen, view, shown, lanes, colours) {
     add(thing.from, bin, false);
     if (thing.to !== thing.from) add(thing.to, bin, thing.message.delivered === false && !thing.message.automatic);
   }
-  const high = (many) => Math.max(2, (many / most) * (LANE.pad + LANE.turn - 2));
   bins.forEach((bars, index) => {
     const base = lanes[index].tasks - 1;
+    const high = (many) => Math.max(2, (many / most) * (lanes[index].tasks - lanes[index].top - 4));
     for (const [bin, { many, lost }] of bars) {
       pen.fillStyle = colours.arrow;
       pen.fillRect(bin * BIN, base - high(many), BIN - 1, high(many));

@@ -95,7 +95,8 @@ function stepItem(step) {
   }), what) : what);
 }
 function evidenceOf(step) {
-  const message = messageById.get(step.id);
+  // A message that a gate blocked has no entry of its own.
+  const message = messageById.get(step.id) || messages.find((one) => one.at === step.at && one.from === step.actor);
   if (message) return () => openMessage(message, true);
   const task = tasks.find((one) => one.changes.some((change) => change.at === step.at && change.by === step.actor));
   if (task) return () => openTask(task);

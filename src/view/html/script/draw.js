@@ -120,12 +120,12 @@ function drawTurns(pen, view, shown, lanes, colours) {
     const [from, wide] = extent(view, thing);
     if (turn.begin === null) {
       // Only its end is known.
-      pen.fillRect(from - 1, lane.turn, 2, LANE.turn);
-      pen.fillRect(from - 6, lane.turn + LANE.turn / 2 - 1, 4, 2);
+      pen.fillRect(from - 1, lane.turn, 2, lane.bar);
+      pen.fillRect(from - 6, lane.turn + lane.bar / 2 - 1, 4, 2);
       continue;
     }
     pen.globalAlpha = turn.end === null ? 0.45 : 1;
-    pen.fillRect(from, lane.turn, wide, LANE.turn);
+    pen.fillRect(from, lane.turn, wide, lane.bar);
     pen.globalAlpha = 1;
   }
 }
@@ -137,11 +137,11 @@ function drawHalts(pen, view, shown, lanes, colours) {
     const [from, wide] = extent(view, thing);
     const colour = thing.state === "waiting" ? colours.warn : colours.bad;
     pen.fillStyle = colours.surface;
-    pen.fillRect(from, lane.turn - 2, wide, LANE.turn + 4);
-    hatch(pen, [from, lane.turn - 2, wide, LANE.turn + 4], colour, 0.55);
+    pen.fillRect(from, lane.turn - lane.edge, wide, lane.bar + 2 * lane.edge);
+    hatch(pen, [from, lane.turn - lane.edge, wide, lane.bar + 2 * lane.edge], colour, 0.55);
     pen.strokeStyle = colour;
     pen.lineWidth = 1;
-    pen.strokeRect(from + 0.5, lane.turn - 1.5, wide - 1, LANE.turn + 3);
+    pen.strokeRect(from + 0.5, lane.turn - lane.edge + 0.5, wide - 1, lane.bar + 2 * lane.edge - 1);
   }
 }
 
@@ -152,7 +152,7 @@ function nameHalts(pen, view, shown, lanes, colours) {
     const label = thing.state + " " + lasting(thing.end - thing.t);
     pen.font = view.font;
     const room = pen.measureText(label).width;
-    if (wide < room + 14) continue;
+    if (wide < room + 14 || lane.bar < LANE.turn) continue;
     pen.fillStyle = colours.surface;
     pen.fillRect(from + 4, lane.turn - 1, room + 6, LANE.turn + 2);
     pen.fillStyle = thing.state === "waiting" ? colours.warn : colours.bad;
@@ -168,22 +168,23 @@ function drawTasks(pen, view, shown, lanes, colours) {
   pen.lineWidth = 1;
   shown.forEach((thing, index) => {
     const [from, wide] = extent(view, thing);
-    const top = lanes[thing.lane].tasks + thing.row * LANE.row;
+    const lane = lanes[thing.lane];
+    const top = lane.tasks + rowOf(thing, lane) * lane.row;
     const works = thing.status === "in_progress";
     pen.fillStyle = pen.strokeStyle = index % 2 ? colours.task : colours["task-next"];
-    if (works) pen.fillRect(from, top, wide, LANE.row - 3);
-    else if (wide > 3) pen.strokeRect(from + 0.5, top + 0.5, wide - 1, LANE.row - 4);
+    if (works) pen.fillRect(from, top, wide, lane.task);
+    else if (wide > 3) pen.strokeRect(from + 0.5, top + 0.5, wide - 1, lane.task - 1);
     if (thing.lost) {
       pen.fillStyle = colours.bad;
-      pen.fillRect(from + wide - 3, top - 1, 3, LANE.row - 1);
+      pen.fillRect(from + wide - 3, top - 1, 3, lane.task + 2);
     }
-    if (wide < 26) return;
+    if (wide < 26 || !isNamed(thing, lane)) return;
     pen.save();
     pen.beginPath();
-    pen.rect(from, top, wide - 3, LANE.row);
+    pen.rect(from, top, wide - 3, lane.row);
     pen.clip();
     pen.fillStyle = works ? colours["on-task"] : colours.text;
-    pen.fillText(visible(short(nameOf(thing.task), 80)), from + 5, top + (LANE.row - 3) / 2 + 0.5);
+    pen.fillText(visible(short(nameOf(thing.task), 80)), from + 5, top + lane.task / 2 + 0.5);
     pen.restore();
   });
 }

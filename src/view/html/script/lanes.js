@@ -1,6 +1,6 @@
 // The content of the timeline: the position of each lane, and its items with their times.
 
-const LANE = { pad: 5, turn: 9, row: 16, rows: 6, top: 16 };
+const LANE = { pad: 5, turn: 9, row: 16, rows: 6, top: 16, least: 12 };
 
 // A task's spans: from one change to the next, while it is assigned or in progress.
 function spansOf(task) {
@@ -19,12 +19,16 @@ function spansOf(task) {
   return spans.filter((span) => span.lane !== undefined);
 }
 
-// Overlapping spans are in different rows, up to a limit.
+// Overlapping spans are in different rows, up to a limit; those above it have no label.
 function stack(spans) {
   const rows = [];
   for (const span of spans) {
     let row = rows.findIndex((end) => end <= span.t);
-    if (row < 0) row = Math.min(rows.length, LANE.rows - 1);
+    if (row < 0) row = rows.length;
+    if (row >= LANE.rows) {
+      row = LANE.rows - 1;
+      span.isHidden = true;
+    }
     rows[row] = Math.max(rows[row] || 0, span.end);
     span.row = row;
   }
@@ -74,19 +78,48 @@ function layLanes() {
   const lanes = actors.map((name) => ({ name }));
   const marks = laneMarks();
   const first = marks.some((one) => one.lane === undefined) ? LANE.top : 0;
+  lanes.forEach((lane, index) => { lane.most = Math.max(1, stack(spans.filter((span) => span.lane === index))); });
+  const things = [...laneTurns(), ...laneHalts(), ...spans, ...laneMessages(), ...marks].sort((a, b) => a.t - b.t);
+  return { lanes, things, first };
+}
+
+// The height of a lane with this number of rows of tasks.
+const laneHeight = (rows) => LANE.pad + LANE.turn + 2 + rows * LANE.row + LANE.pad - 2;
+
+// Sets the positions of the lanes, and returns their height. Within a given room they shrink, down to the row of tasks.
+function placeLanes(lanes, first, room = Infinity) {
+  const wanted = lanes.map((lane) => laneHeight(lane.most));
+  // What a low lane does not need is for the others.
+  let most = Infinity;
+  let rest = room - first - 1;
+  let many = lanes.length;
+  for (const height of [...wanted].sort((a, b) => a - b)) {
+    if (height * many > rest) {
+      most = Math.max(LANE.least, Math.floor(rest / many));
+      break;
+    }
+    rest -= height;
+    many -= 1;
+  }
   let top = first;
   lanes.forEach((lane, index) => {
-    const rows = Math.max(1, stack(spans.filter((span) => span.lane === index)));
-    lane.top = top;
-    lane.turn = top + LANE.pad;
-    lane.tasks = lane.turn + LANE.turn + 2;
-    lane.height = LANE.pad + LANE.turn + 2 + rows * LANE.row + LANE.pad - 2;
-    lane.middle = lane.turn + LANE.turn / 2;
-    top += lane.height;
+    const height = Math.min(wanted[index], most);
+    const isLow = height < laneHeight(1);
+    Object.assign(lane, { top, height, bar: isLow ? Math.round(height / 5) : LANE.turn, turn: top + (isLow ? 1 : LANE.pad) });
+    lane.tasks = lane.turn + lane.bar + (isLow ? 0 : 2);
+    lane.rows = isLow ? 1 : Math.min(lane.most, Math.floor((height - laneHeight(0)) / LANE.row));
+    lane.row = isLow ? top + height - lane.tasks : LANE.row;
+    lane.task = lane.row - (isLow ? 1 : 3);
+    lane.middle = lane.turn + lane.bar / 2;
+    // The frame of silence and waits around the turn.
+    lane.edge = isLow ? 0 : 2;
+    top += height;
   });
-  const things = [...laneTurns(), ...laneHalts(), ...spans, ...laneMessages(), ...marks].sort((a, b) => a.t - b.t);
-  return { lanes, things, first, height: top + 1 };
+  return top + 1;
 }
+// The row of a task in its lane, and whether there is room for its name.
+const rowOf = (thing, lane) => Math.min(thing.row, lane.rows - 1);
+const isNamed = (thing, lane) => !thing.isHidden && thing.row < lane.rows && lane.task >= 11;
 
 const MARKS = { blocked: "square", escalated: "triangle", warned: "diamond" };
 const markHeight = (thing, lanes) => (thing.lane === undefined ? LANE.top / 2 : lanes[thing.lane].middle);

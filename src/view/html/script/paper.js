@@ -1,7 +1,8 @@
 // The printed page: a picture of the whole timeline and the steps of the first incidents, in place of the workbench.
 
-// The width of the picture in pixels; it is fitted to the paper.
+// The size of the picture in pixels; it is fitted to the paper.
 const PAPER_WIDTH = 1080;
+const PAPER_HEIGHT = 1000;
 
 function startPrinting() {
   let paper = null;

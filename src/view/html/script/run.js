@@ -35,6 +35,9 @@ report.overview.members.forEach((member) => see(member.name));
 turns.forEach((turn) => see(turn.agent));
 messages.forEach((message) => (see(message.from), see(message.to.split("@")[0])));
 tasks.forEach((task) => task.changes.forEach((change) => see(change.owner)));
+// Agents with an incident are first, in the order of the incidents.
+const placeOf = (name) => incidents.findIndex((incident) => incident.agents[0] === name) >>> 0;
+actors.sort((a, b) => placeOf(a) - placeOf(b));
 const laneOf = new Map(actors.map((name, index) => [name, index]));
 const laneNamed = (name) => laneOf.get(name) ?? laneOf.get((name || "").split("@")[0]);
 

@@ -123,16 +123,19 @@ function onWheel(event) {
 
 // Stretches the view to the width of the stage, and the lanes to at most two fifths of the workbench.
 function startSize() {
-  const { view, height } = timeline;
+  const { view } = timeline;
+  const height = timeline.height();
   // The workbench fills the rest of the first screen.
   $("time").style.setProperty("--above", Math.round($("time").getBoundingClientRect().top + scrollY + 6) + "px");
   $("canvas").style.height = height + "px";
   $("lanes").style.height = Math.min(height + 30, Math.max(150, $("time").clientHeight * 0.42)) + "px";
   view.font = "11px " + getComputedStyle(document.body).fontFamily;
-  new ResizeObserver(() => {
+  const observer = new ResizeObserver(() => {
     view.width = Math.max(1, $("stage").clientWidth);
+    timeline.arrangeLanes();
     timeline.refresh();
-  }).observe($("stage"));
+  });
+  for (const part of ["stage", "lanes"]) observer.observe($(part));
 }
 
 function drawNames({ lanes, first }) {

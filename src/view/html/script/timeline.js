@@ -4,7 +4,9 @@ const timeline = (() => {
   const canvas = $("canvas");
   const axis = $("axis");
   const tip = $("tip");
-  const { lanes, things, first, height } = layLanes();
+  const { lanes, things, first } = layLanes();
+  let height = placeLanes(lanes, first);
+  let room = Infinity;
   const view = { from: 0, to: 1, width: 1, x: (u) => ((u - view.from) / (view.to - view.from)) * view.width };
   const whole = { from: 0, to: 1 };
   const shows = { message: $("show-messages"), automatic: $("show-automatic"), task: $("show-tasks") };
@@ -79,6 +81,7 @@ const timeline = (() => {
   // Draws the whole run with its axis and the names of all lanes on a canvas for paper.
   function paintPaper(paper, wide) {
     const [names, top, ratio, screen] = [110, axis.clientHeight || 23, 2, { ...view }];
+    height = placeLanes(lanes, first, PAPER_HEIGHT);
     Object.assign(view, { from: whole.from, to: whole.to, width: wide - names });
     const light = readColours("light");
     [paper.width, paper.height] = [wide * ratio, (height + top) * ratio];
@@ -96,6 +99,7 @@ const timeline = (() => {
     pen.translate(0, top);
     drawItems(pen, light);
     Object.assign(view, screen);
+    height = placeLanes(lanes, first, room);
   }
 
   // Frames the selection: an item, or the lane of an agent.
@@ -122,9 +126,9 @@ const timeline = (() => {
       const [from, wide] = extent(view, thing);
       return [from, top, wide, high];
     };
-    if (thing.what === "task") return spread(lane.tasks + thing.row * LANE.row, LANE.row - 3);
-    if (thing.what === "turn") return spread(lane.turn, LANE.turn);
-    if (thing.what === "halt") return spread(lane.turn - 2, LANE.turn + 4);
+    if (thing.what === "task") return spread(lane.tasks + rowOf(thing, lane) * lane.row, lane.task);
+    if (thing.what === "turn") return spread(lane.turn, lane.bar);
+    if (thing.what === "halt") return spread(lane.turn - lane.edge, lane.bar + 2 * lane.edge);
     if (thing.what === "mark") return [view.x(thing.u) - 6, markHeight(thing, lanes) - 6, 12, 12];
     const ends = thing.to === null ? [lanes[0], lanes.at(-1)] : [lanes[thing.from ?? thing.to], lanes[thing.to ?? thing.from]];
     const ys = [lane.middle, ...ends.map((one) => one.middle)];
@@ -140,6 +144,19 @@ const timeline = (() => {
     }
   }
 
+  // The whole run is shown with all lanes, which shrink to the room; a part of it has lanes of full height.
+  function arrangeLanes() {
+    const now = isWhole() ? Math.max(1, $("lanes").clientHeight - axis.clientHeight) : Infinity;
+    if (now === room) return;
+    room = now;
+    height = placeLanes(lanes, first, room);
+    canvas.style.height = height + "px";
+    [...$("lane-names").children].forEach((name, index) => {
+      name.style.height = lanes[index].height + "px";
+      name.classList.toggle("low", lanes[index].height < 22);
+    });
+  }
+
   function refresh() {
     cursor();
     if (waiting) return;
@@ -152,6 +169,7 @@ const timeline = (() => {
     view.from = Math.max(whole.from, Math.min(whole.to - wide, from));
     view.to = view.from + wide;
     canvas.setAttribute("data-span", Math.round(wide));
+    arrangeLanes();
     tip.hidden = true;
     refresh();
   }
@@ -206,6 +224,6 @@ const timeline = (() => {
     paint();
   }
 
-  return { view, whole, lanes, things, first, height, shows, listeners, measure, isShown, isWhole, look, lookAt, refresh, reveal, recolour, hit,
+  return { view, whole, height: () => height, lanes, things, first, shows, arrangeLanes, listeners, measure, isShown, isWhole, look, lookAt, refresh, reveal, recolour, hit,
     showTip, cursor, paintPaper, timeAt: (x) => scale.time(view.from + (x / view.width) * (view.to - view.from)) };
 })();
