@@ -27,7 +27,7 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
     });
     shown.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
     let mut document = Document::default();
-    document.line([match (health.count(Verdict::Bad), health.count(Verdict::Warn)) {
+    document.line([match (health.count(CheckVerdict::Bad), health.count(CheckVerdict::Warn)) {
         (0, 0) => styled(GREEN, "no problems found"),
         (0, warnings) => styled(YELLOW, format!("{} found", count(warnings, "warning"))),
         (errors, 0) => styled(RED, format!("{} found", count(errors, "error"))),
