@@ -7,7 +7,7 @@ use anstyle::Style;
 use chrono::{FixedOffset, NaiveDate};
 use serde_json::Value;
 
-use super::line::{BLUE, CYAN, DIM, GREEN, Line, YELLOW, bold, dim, plain, styled};
+use super::line::{CYAN, DIM, Line, bold, dim, plain, styled};
 use super::values::{decision, text_field};
 use teamkeep_model::event::{ActorKind, OVERRIDE, Recorded};
 use teamkeep_model::payload::{EventKind, Message, MessageKind, Payload, TaskUpdate};
@@ -70,9 +70,8 @@ fn detail_style(recorded: &Recorded) -> Style {
 
 fn actor_style(kind: ActorKind) -> Style {
     match kind {
-        ActorKind::Lead => YELLOW,
-        ActorKind::Teammate => GREEN,
-        ActorKind::Subagent | ActorKind::Helper => BLUE,
+        ActorKind::Lead | ActorKind::Teammate => Style::new().bold(),
+        ActorKind::Subagent | ActorKind::Helper => Style::new(),
         ActorKind::Unknown => DIM,
     }
 }

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use teamkeep_model::words::cut;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::Style;
 use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::line::{BLUE, DIM, GREEN, RED, YELLOW};
 use teamkeep_history::timeline::Summary;
-use teamkeep_model::event::LEAD;
 use teamkeep_model::json;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_policy::Decision;
@@ -141,23 +140,24 @@ pub fn decision(decision: Decision) -> Style {
     }
 }
 
-/// The color of a name, always the same.
+/// The style of an agent's name. It has no color: colors are for states.
 pub fn name_style(name: &str) -> Style {
-    const COLORS: [AnsiColor; 5] =
-        [AnsiColor::Green, AnsiColor::Cyan, AnsiColor::Magenta, AnsiColor::Blue, AnsiColor::BrightGreen];
     match name {
-        LEAD | "lead" => YELLOW,
-        "client" | "unknown" => DIM,
-        _ => {
-            let sum: usize = name.bytes().map(usize::from).sum();
-            COLORS.get(sum % COLORS.len()).map_or_else(Style::new, |colour| colour.on_default())
-        }
+        "client" | "unknown" | "-" => DIM,
+        _ => Style::new().bold(),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_have_no_color() {
+        for name in ["team-lead", "alice", "client", "-"] {
+            assert_eq!(name_style(name).get_fg_color(), None, "{name}");
+        }
+    }
 
     #[test]
     fn offsets_sizes_counts_and_ids_are_short() {

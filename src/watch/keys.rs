@@ -71,6 +71,8 @@ impl WatchState {
             KeyCode::Char('?') => self.mode = Mode::Help { scroll: 0 },
             KeyCode::Esc => self.filter.clear(),
             KeyCode::Enter => {
+                // The mark shows where Esc returns to.
+                self.move_by(lists, 0);
                 if let Some(subject) = self.subject(lists) {
                     self.mode = Mode::Details { subject, scroll: 0 };
                 }

@@ -85,9 +85,9 @@ impl<'a> Lists<'a> {
         rows.enumerate().find_map(|(column, row)| Some((column, row?)))
     }
 
-    /// The selected row of a panel: the selected item, or the first; of messages, the last. `None` for an empty panel.
-    pub fn row(&self, panel: Panel, selection: &Selection) -> Option<usize> {
-        let found = match panel {
+    /// The row of the selected item; of messages without one, the last. `None` if nothing is selected that is shown.
+    pub fn selected(&self, panel: Panel, selection: &Selection) -> Option<usize> {
+        match panel {
             Panel::Alerts => {
                 let id = selection.alert.as_ref();
                 self.alerts.iter().position(|alert| Some(&alert.id) == id)
@@ -96,11 +96,17 @@ impl<'a> Lists<'a> {
                 self.agents.iter().position(|member| Some(&member.name) == selection.agent.as_ref())
             }
             Panel::Tasks => selection.task.as_ref().and_then(|id| self.place_of_task(id)).map(|(_, row)| row),
-            Panel::Messages => selection.message.and_then(|place| self.messages.binary_search(&place).ok()),
-        };
-        let count = self.count(panel, selection);
-        let default = if panel == Panel::Messages { count.checked_sub(1) } else { Some(0) };
-        found.or(default).filter(|_| count > 0)
+            Panel::Messages => {
+                let found = selection.message.and_then(|place| self.messages.binary_search(&place).ok());
+                found.or(self.messages.len().checked_sub(1))
+            }
+        }
+    }
+
+    /// The selected row, or the first. `None` for an empty panel.
+    pub fn row(&self, panel: Panel, selection: &Selection) -> Option<usize> {
+        let is_empty = self.count(panel, selection) == 0;
+        self.selected(panel, selection).or(if is_empty { None } else { Some(0) })
     }
 
     /// Number of rows of a panel; of the task board, of its selected column.

@@ -1,7 +1,7 @@
 //! The data of a run that do not depend on the time that is shown, and the state of the run at a time.
 
 use super::player::Playback;
-use crate::status::{Board, Member, Observed};
+use crate::status::{Board, Observed};
 use crate::view::TimelineOptions;
 use teamkeep_history::report::{BurnRate, Incident, Severity};
 use teamkeep_history::timeline::{Entry, RunData};
@@ -139,12 +139,7 @@ impl Recording {
     }
 }
 
-/// Sorts the agents, worst first: of those that need attention, the one that was silent for longest is first; of the
-/// others, the one that was active last.
+/// Sorts the agents by state, worst first, and then by name: a row moves only when its agent changes its state.
 fn sort(board: &mut Board) {
-    let key = |member: &Member| {
-        let active = member.active_at.unwrap_or(member.since).millis();
-        (member.state, if member.state.needs_attention() { active } else { -active })
-    };
-    board.members.sort_by_key(key);
+    board.members.sort_by(|one, other| (one.state, &one.name).cmp(&(other.state, &other.name)));
 }

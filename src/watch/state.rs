@@ -59,11 +59,15 @@ impl WatchState {
         }
     }
 
-    /// Moves the selection by so many rows.
+    /// Moves the selection by so many rows. If nothing is selected, the first step selects the first row.
     pub fn move_by(&mut self, lists: &Lists<'_>, rows: isize) {
         let count = lists.count(self.panel, &self.selection);
-        if let Some(row) = lists.row(self.panel, &self.selection) {
-            self.select(lists, row.saturating_add_signed(rows).min(count.saturating_sub(1)));
+        let row = match lists.selected(self.panel, &self.selection) {
+            Some(row) => row.saturating_add_signed(rows),
+            None => 0_usize.saturating_add_signed(rows.saturating_sub(1)),
+        };
+        if let Some(last) = count.checked_sub(1) {
+            self.select(lists, row.min(last));
         }
     }
 
@@ -87,8 +91,9 @@ impl WatchState {
         let mut place = self.panel as usize;
         for _ in 0..count {
             place = (place + count).saturating_add_signed(steps) % count;
-            if lists.row(Panel::ALL[place], &self.selection).is_some() {
+            if let Some(row) = lists.row(Panel::ALL[place], &self.selection) {
                 self.panel = Panel::ALL[place];
+                self.select(lists, row);
                 return;
             }
         }

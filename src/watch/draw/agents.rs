@@ -7,6 +7,7 @@ use unicode_width::UnicodeWidthStr;
 use super::Scene;
 use super::layout::Need;
 use super::panel::{counted, fitting, put, row_below, short, state, title};
+use super::tasks::after;
 use crate::status::Member;
 use crate::view::{FOR_APPROVAL, Span, YELLOW, bold, dim, name_style, plain, styled};
 use crate::watch::lists::Panel;
@@ -38,8 +39,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
         let text = format!(", {} that need attention do not", scene.lists.hidden_attention);
         heading.push(styled(YELLOW, text));
     }
-    let has_focus = scene.has_focus(Panel::Agents);
-    let area = title(frame, area, has_focus, heading);
+    let area = title(frame, area, scene.has_focus(Panel::Agents), heading);
     let selected = scene.selected(Panel::Agents);
     let shown = fitting(agents.len(), area, selected);
     let name = agents.iter().map(|member| member.name.width()).max().unwrap_or_default().clamp(4, MAX_NAME);
@@ -48,8 +48,9 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let columns = Layout::horizontal(columns.into_iter().chain([Constraint::Fill(1)])).spacing(1);
     // Without enough room, the last columns are missing.
     let columns = columns.split(Rect { width: area.width.max(LEAST_COLUMNS), ..area });
+    let marked = scene.marked(Panel::Agents);
     for (place, row) in shown.clone().zip(area.rows()) {
-        let mark = if has_focus && place == selected { "▸" } else { " " };
+        let mark = if marked == Some(place) { "▸" } else { " " };
         for (cell, column) in cells(scene, mark, agents[place]).into_iter().zip(columns.iter()) {
             put(frame, column.intersection(row), cell);
         }
@@ -89,10 +90,9 @@ fn work(scene: Scene<'_>, member: &Member) -> Vec<Span> {
         let Some(task) = scene.moment.board.tasks.iter().find(|task| task.id == *id) else { continue };
         let comma = if pieces.is_empty() { "" } else { ", " };
         pieces.push(plain(format!("{comma}#{id}")));
-        for blocker in &task.blocked_by {
-            pieces.push(styled(YELLOW, format!(" ⛔#{blocker}")));
-        }
-        pieces.push(plain(format!(" {}", task.subject)));
+        pieces.push(plain(" "));
+        pieces.extend(after(&scene.moment.board, task));
+        pieces.push(plain(&task.subject));
     }
     if let Some(why) = &member.why {
         let colon = if pieces.is_empty() { "" } else { ": " };

@@ -25,7 +25,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let alerts = scene.lists.alerts;
     let selected = scene.selected(Panel::Alerts);
     let shown = fitting(alerts.len(), area, selected);
-    let marked = scene.has_focus(Panel::Alerts).then_some(selected);
+    let marked = scene.marked(Panel::Alerts);
     list(frame, area, shown.clone(), marked, |place| row(scene, &alerts[place]));
     let hidden = alerts.len() - shown.len();
     if hidden > 0 {

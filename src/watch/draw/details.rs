@@ -61,7 +61,10 @@ const GROUPS: [(&str, &[(&str, &str)]); 3] = [
             ("!", "a failed or stalled agent, or an incident"),
             ("?", "an agent that waits for permission, for approval or for another agent"),
             ("●  ○  ·", "working; idle or joined; left"),
-            ("⛔#41", "the task waits for task 41"),
+            (
+                "after #41",
+                "the task waits for task 41; in red if that one is unassigned or its owner is stalled",
+            ),
         ],
     ),
 ];

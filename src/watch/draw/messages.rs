@@ -6,7 +6,7 @@ use ratatui_core::terminal::Frame;
 use super::Scene;
 use super::layout::Need;
 use super::panel::{PLAIN, list, title};
-use crate::view::{RED, Span, YELLOW, bold, count, dim, first_line, name_style, plain, styled};
+use crate::view::{DIM, RED, Span, YELLOW, bold, count, dim, first_line, name_style, plain, styled};
 use crate::watch::lists::Panel;
 use teamkeep_history::timeline::{Entry, MessageEvent};
 use teamkeep_model::time;
@@ -21,18 +21,17 @@ pub fn need(scene: Scene<'_>) -> Need {
 
 pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let messages = &scene.lists.messages;
-    let has_focus = scene.has_focus(Panel::Messages);
     let shown = match messages.len() == scene.moment.messages {
         true => count(messages.len(), "message"),
         false => format!("{} of {} match", messages.len(), count(scene.moment.messages, "message")),
     };
     let follows = if scene.state.selection.message.is_none() { "" } else { ", f: follow" };
     let heading = [bold("Messages "), dim(format!("{shown}{follows}"))];
-    let area = title(frame, area, has_focus, heading);
+    let area = title(frame, area, scene.has_focus(Panel::Messages), heading);
     let selected = scene.selected(Panel::Messages);
     // The end, or everything from the selected message on.
     let start = messages.len().saturating_sub(area.height.into()).min(selected);
-    list(frame, area, start..messages.len(), has_focus.then_some(selected), |place| {
+    list(frame, area, start..messages.len(), scene.marked(Panel::Messages), |place| {
         message(&scene.recording.entries()[scene.recording.messages[messages[place]]])
     });
 }
@@ -47,8 +46,8 @@ fn message(entry: &Entry) -> Vec<Span> {
     let (style, prefix) = match message.event {
         MessageEvent::Sent => (PLAIN, ""),
         MessageEvent::Refused => (RED, "not sent: "),
-        MessageEvent::ShutdownRequested => (YELLOW, "shutdown request: "),
-        MessageEvent::ShutdownApproved => (YELLOW, "approves its shutdown "),
+        MessageEvent::ShutdownRequested => (DIM, "shutdown request: "),
+        MessageEvent::ShutdownApproved => (DIM, "approves its shutdown "),
         MessageEvent::ShutdownRejected => (YELLOW, "rejects its shutdown: "),
     };
     let text = message.summary.as_deref().unwrap_or(&message.text);
@@ -58,6 +57,6 @@ fn message(entry: &Entry) -> Vec<Span> {
         dim(" → "),
         styled(name_style(to), to),
         plain("  "),
-        styled(style, format!("{prefix}{}", first_line(text))),
+        styled(style, format!("{prefix}{}", first_line(text)).trim_end()),
     ]
 }

@@ -36,8 +36,14 @@ impl Scene<'_> {
         self.state.panel == panel
     }
 
+    /// The row of a panel that is always in view.
     fn selected(&self, panel: Panel) -> usize {
         self.lists.row(panel, &self.state.selection).unwrap_or(0)
+    }
+
+    /// The row with the mark, in the panel that has the focus.
+    fn marked(&self, panel: Panel) -> Option<usize> {
+        self.lists.selected(panel, &self.state.selection).filter(|_| self.has_focus(panel))
     }
 }
 

@@ -2,8 +2,9 @@
 
 use super::page::Page;
 use super::panel::{self, BOLD, PLAIN, short};
+use super::tasks::is_stuck;
 use crate::status::Item;
-use crate::view::{DIM, FOR_APPROVAL, YELLOW, incident_cost, moment_since, phrase, size, thousands};
+use crate::view::{DIM, FOR_APPROVAL, RED, incident_cost, moment_since, phrase, size, thousands};
 use crate::watch::recording::{Moment, Recording};
 use crate::watch::state::Subject;
 use teamkeep_history::report::Incident;
@@ -133,7 +134,8 @@ fn task(recording: &Recording, moment: &Moment, task: &Item, page: &mut Page) {
         page.heading("Waits for");
     }
     for blocker in task.blocked_by.iter().filter_map(find) {
-        page.row(YELLOW, format!("  ⛔{}", task_line(moment, blocker)));
+        let style = if is_stuck(&moment.board, &blocker.id) { RED } else { PLAIN };
+        page.row(style, format!("  {}", task_line(moment, blocker)));
     }
     let waiting: Vec<&Item> =
         moment.board.tasks.iter().filter(|other| other.blocked_by.contains(&task.id)).collect();

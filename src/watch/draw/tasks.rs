@@ -6,10 +6,13 @@ use ratatui_core::terminal::Frame;
 use super::Scene;
 use super::layout::Need;
 use super::panel::{PLAIN, fitting, list, put, row_below, short, state, title};
-use crate::status::{Item, Member};
-use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, name_style, styled};
+use crate::status::{AgentState, Board, Item, Member};
+use crate::view::{DIM, GREEN, RED, Span, bold, dim, name_style, styled};
 use crate::watch::lists::{COLUMNS, Panel};
 use teamkeep_model::TaskStatus;
+
+/// The blockers that a row names.
+const MAX_BLOCKERS: usize = 2;
 
 pub fn need(scene: Scene<'_>) -> Need {
     let longest = scene.lists.columns.iter().map(Vec::len).max().unwrap_or_default();
@@ -24,7 +27,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let blocked = board.tasks.iter().filter(|task| !task.blocked_by.is_empty()).count();
     let mut heading = vec![bold("Tasks "), dim(format!("{} of {} done", board.done(), board.tasks.len()))];
     if blocked > 0 {
-        heading.push(styled(YELLOW, format!(", {blocked} blocked")));
+        heading.push(dim(format!(", {blocked} blocked")));
     }
     let area = title(frame, area, scene.has_focus(Panel::Tasks), heading);
     let columns = Layout::horizontal([Constraint::Fill(1); 3]).spacing(1).split(area);
@@ -40,7 +43,7 @@ fn column_of_board(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>, index: u
     let area = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     let is_selected = scene.lists.column(&scene.state.selection) == index;
     let selected = if is_selected { scene.selected(Panel::Tasks) } else { 0 };
-    let marked = (is_selected && scene.has_focus(Panel::Tasks)).then_some(selected);
+    let marked = scene.marked(Panel::Tasks).filter(|_| is_selected);
     let shown = fitting(tasks.len(), area, selected);
     list(frame, area, shown.clone(), marked, |place| task(scene, tasks[place]));
     if shown.len() < tasks.len() {
@@ -53,9 +56,7 @@ fn task(scene: Scene<'_>, task: &Item) -> Vec<Span> {
     let is_done = task.status == TaskStatus::Completed;
     let style = if is_done { DIM } else { PLAIN };
     let mut pieces = vec![styled(style, format!("#{} ", task.id))];
-    for blocker in &task.blocked_by {
-        pieces.push(styled(YELLOW, format!("⛔#{blocker} ")));
-    }
+    pieces.extend(after(&scene.moment.board, task));
     if let Some(owner) = task.owner.as_ref().filter(|_| !is_done) {
         pieces.push(owner_of(scene, owner));
     }
@@ -64,6 +65,32 @@ fn task(scene: Scene<'_>, task: &Item) -> Vec<Span> {
     }
     pieces.push(styled(style, &task.subject));
     pieces
+}
+
+/// The tasks that a task waits for, those that do not progress first and in red: `after #4, #5, +2 `.
+pub fn after(board: &Board, task: &Item) -> Vec<Span> {
+    let mut blockers: Vec<(bool, &String)> =
+        task.blocked_by.iter().map(|id| (!is_stuck(board, id), id)).collect();
+    blockers.sort_by_key(|(progresses, _)| *progresses);
+    let mut pieces = Vec::new();
+    for (progresses, id) in blockers.iter().take(MAX_BLOCKERS) {
+        pieces.push(dim(if pieces.is_empty() { "after " } else { ", " }));
+        pieces.push(styled(if *progresses { DIM } else { RED }, format!("#{id}")));
+    }
+    match blockers.len().checked_sub(MAX_BLOCKERS) {
+        None if blockers.is_empty() => {}
+        None | Some(0) => pieces.push(dim(" ")),
+        Some(more) => pieces.push(dim(format!(", +{more} "))),
+    }
+    pieces
+}
+
+/// Whether a task cannot progress by itself: its owner makes no progress, or no agent has it although it can begin.
+pub fn is_stuck(board: &Board, id: &str) -> bool {
+    let Some(task) = board.tasks.iter().find(|task| task.id == id) else { return false };
+    let Some(owner) = &task.owner else { return task.blocked_by.is_empty() };
+    let is_stuck = |state| matches!(state, AgentState::Failed | AgentState::Stalled);
+    board.members.iter().any(|member| member.name == *owner && is_stuck(member.state))
 }
 
 /// The owner, with the sign of its state if it needs attention.

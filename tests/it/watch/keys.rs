@@ -35,6 +35,7 @@ fn the_selection_stays_within_the_panel_and_names_the_item() {
     let names: Vec<String> =
         watcher.moment().board.members.iter().map(|member| member.name.clone()).collect();
     assert_eq!(names[0], "mobile", "the worst is first");
+    assert!(!watcher.screen(80, 24).contains('▸'), "nothing is selected before the first key");
     watcher.press(&[KeyCode::Char('k')]);
     assert_eq!(watcher.state.selection.agent.as_deref(), Some("mobile"));
     watcher.types("jj");

@@ -3,7 +3,7 @@
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
-use super::{CREATED, SESSION, Watcher, after, by, message, recording, task};
+use super::{CREATED, SESSION, Watcher, after, by, message, recording, stalled, task};
 use crate::history::traces::{PANES, V47, V328, play};
 use crate::support::big_run::{BigRun, Course, SILENT_FROM, SILENT_TO};
 use crate::support::client_files::Lead;
@@ -22,13 +22,13 @@ fn a_stalled_agent_is_shown_first_with_its_task_and_what_it_blocks() {
     incidents: 1 high · 1 stalled  1/4 done ━━━─────────
      ! high   mobile has been silent for 40 min with #4 in progress; 2 messages wai…
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
-    ▸! mobile    stalled    40m            #4 Build the mobile app
+     ! mobile    stalled    40m            #4 Build the mobile app
      ● carol     working    59s
      ● team-lead working    20m
      ○ bob       idle       20m   2 unread
     ─ Tasks 1 of 4 done, 1 blocked ─────────────────────────────────────────────────
      Pending 2                  In progress 1              Done 1
-     #5 ⛔#4 bob Test the mob…  #4 !mobile 40m Build the…  #1 Design the screens
+     #5 after #4 bob Test the…  #4 !mobile 40m Build the…  #1 Design the screens
      #6 Write the release not…
     ─ Messages 6 messages ──────────────────────────────────────────────────────────
      04:05:10 mobile → bob  I start with the login screen
@@ -46,6 +46,21 @@ fn a_stalled_agent_is_shown_first_with_its_task_and_what_it_blocks() {
 }
 
 #[test]
+fn rows_stand_still_while_agents_continue_to_work() {
+    let sandbox = Sandbox::new();
+    let lead = stalled(&sandbox);
+    let order = |minutes| {
+        let watcher = Watcher::new(recording(&sandbox, after(minutes)), after(minutes));
+        watcher.moment().board.members.iter().map(|member| member.name.clone()).collect::<Vec<_>>()
+    };
+    let before = order(41);
+    assert_eq!(before, ["mobile", "carol", "team-lead", "bob"]);
+    sandbox.set_clock(42 * 60_000);
+    message(&lead, "u5", ("team-lead", "carol"), "I ask mobile");
+    assert_eq!(order(43), before);
+}
+
+#[test]
 fn a_wide_terminal_has_the_messages_beside_the_agents() {
     let sandbox = Sandbox::new();
     let mut watcher = Watcher::of_stall(&sandbox);
@@ -54,7 +69,7 @@ fn a_wide_terminal_has_the_messages_beside_the_agents() {
     incidents: 1 high · 1 stalled  1/4 done ━━━─────────
      ! high   mobile has been silent for 40 min with #4 in progress; 2 messages waited for it → Ask mobile for #4, or reassign the task
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ ─ Messages 6 messages ─────────────────────────────────────────
-    ▸! mobile    stalled    40m            #4 Build the mobile app                04:05:10 mobile → bob  I start with the login screen
+     ! mobile    stalled    40m            #4 Build the mobile app                04:05:10 mobile → bob  I start with the login screen
      ● carol     working    59s                                                   04:05:12 bob → mobile  Ping me when I can test it, 日本語 too
      ● team-lead working    20m                                                   04:25:08 carol → mobile  Is the app done?
      ○ bob       idle       20m   2 unread                                        04:25:08 carol → bob  hello
@@ -73,7 +88,7 @@ fn a_wide_terminal_has_the_messages_beside_the_agents() {
 
     ─ Tasks 1 of 4 done, 1 blocked ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
      Pending 2                                      In progress 1                                  Done 1
-     #5 ⛔#4 bob Test the mobile app                #4 !mobile 40m Build the mobile app            #1 Design the screens
+     #5 after #4 bob Test the mobile app            #4 !mobile 40m Build the mobile app            #1 Design the screens
      #6 Write the release notes
 
 
@@ -244,7 +259,7 @@ fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
      ! high   bob has been waiting 6 min 55 s for permission to use Bash, with #1 i…
      ! medium carol wrote to dora, but no agent has that name (1 message) → Send it…
     ━ Agents 1 waiting, 1 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
-    ▸? bob       waiting  6m55s            #1 Deploy
+     ? bob       waiting  6m55s            #1 Deploy
      ● carol     working  6m56s
      ○ team-lead joined      7m
     ─ Tasks 0 of 1 done ────────────────────────────────────────────────────────────
@@ -258,6 +273,34 @@ fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
 
     Tab j/k Enter  / filter  ! incident  ← past  ? help  q quit
     ");
+}
+
+#[test]
+fn a_blocker_is_red_only_if_it_does_not_progress() {
+    let red = "\u{1b}[31m";
+    let sandbox = Sandbox::new();
+    let mut watcher = Watcher::of_stall(&sandbox);
+    let row = |watcher: &mut Watcher| {
+        watcher
+            .drawn(80, 24)
+            .into_iter()
+            .find(|line| strip_str(line).to_string().contains("#5 after"))
+            .unwrap()
+    };
+    assert!(row(&mut watcher).contains(&format!("{red}#4")), "its owner is stalled");
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.roster(CREATED, &["bob"]);
+    lead.start("startup");
+    task(&lead, 1, "Build", ("in_progress", Some("bob")), &[]);
+    task(&lead, 2, "Plan", ("pending", None), &[]);
+    task(&lead, 3, "Order", ("pending", None), &["1"]);
+    task(&lead, 5, "Test", ("pending", None), &["1", "2", "3"]);
+    lead.hook("SubagentStart", by("bob"));
+    let mut watcher = Watcher::new(recording(&sandbox, after(1)), after(1));
+    let shown = row(&mut watcher);
+    assert!(strip_str(&shown).to_string().contains("#5 after #2, #1, +1 Test"), "{shown}");
+    assert!(shown.contains(&format!("{red}#2")) && !shown.contains(&format!("{red}#1")), "{shown}");
 }
 
 #[test]
@@ -314,14 +357,14 @@ fn nothing_that_needs_attention_is_hidden() {
      ! high   agent-4 has been silent for 2 h with #4 in progress → Ask agent-4 for…
       +8 more incidents: press !
     ━ Agents 12 stalled, 8 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
-    ▸! agent-1   stalled     2h            #1 Work
+     ! agent-1   stalled     2h            #1 Work
+     ! agent-10  stalled     2h            #10 Work
+     ! agent-11  stalled     2h            #11 Work
+     ! agent-12  stalled     2h            #12 Work
      ! agent-2   stalled     2h            #2 Work
      ! agent-3   stalled     2h            #3 Work
      ! agent-4   stalled     2h            #4 Work
      ! agent-5   stalled     2h            #5 Work
-     ! agent-6   stalled     2h            #6 Work
-     ! agent-7   stalled     2h            #7 Work
-     ! agent-8   stalled     2h            #8 Work
       +13 more: 4 stalled, 8 working, 1 joined (Tab, j)
     ─ Tasks 0 of 12 done ───────────────────────────────────────────────────────────
      Pending 0                  In progress 12             Done 0
@@ -375,7 +418,7 @@ fn a_small_terminal_shows_the_alerts_first() {
     incidents: 1 high · 1 stalled  1/4 done ━━━──────…
      ! high   mobile has been silent for 40 min with …
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━
-    ▸! mobile    stalled    40m            #4 Build t…
+     ! mobile    stalled    40m            #4 Build t…
      ● carol     working    59s
       +2 more: 1 working, 1 idle (Tab, j)
     Tab j/k Enter  / filter  ! incident  ← past  ? he…
@@ -421,12 +464,12 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
     ■ end +4h54m00s of 4h54m00s ━━━━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━●
      ! high   mobile was silent for 3 h 18 min with #149 in progress; 81 messages w…
     ━ Agents 13 left ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
-    ▸· team-lead left     0s
-     · mail      left  3m16s
      · api       left  3m22s
-     · search    left  3m27s
-     · docs      left  3m36s
      · auth      left  3m39s
+     · billing   left  3m55s
+     · data      left  3m47s
+     · docs      left  3m36s
+     · infra     left  3m50s
       +7 more: 7 left (Tab, j)
     ─ Tasks 149 of 150 done ────────────────────────────────────────────────────────
      Pending 1                  In progress 0              Done 149
@@ -453,12 +496,12 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
     ‖ 10x +4h39m00s of 4h54m00s ━━━━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━●───
      ! high   mobile was silent for 3 h 18 min with #149 in progress; 81 messages w…
     ━ Agents 1 stalled, 12 working ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
-    ▸! mobile    stalled  3h17m            #149 Part 149 of the platform
-     ● data      working     1s
-     ● infra     working     3s
-     ● billing   working     9s
+     ! mobile    stalled  3h17m            #149 Part 149 of the platform
      ● api       working    12s            #150 Part 150 of the platform
-     ● web       working    14s            #148 Part 148 of the platform
+     ● auth      working    59s
+     ● billing   working     9s
+     ● data      working     1s
+     ● docs      working    20s
       +7 more: 7 working (Tab, j)
     ─ Tasks 147 of 150 done ────────────────────────────────────────────────────────
      Pending 0                  In progress 3              Done 147
