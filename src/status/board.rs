@@ -121,7 +121,7 @@ impl From<Activity> for AgentState {
 }
 
 /// Whether the incident has begun and not ended at that moment.
-pub(super) fn lasts_at(incident: &Incident, at: Timestamp) -> bool {
+pub fn lasts_at(incident: &Incident, at: Timestamp) -> bool {
     incident.from <= at && incident.to.is_none_or(|to| at < to)
 }
 
@@ -154,6 +154,21 @@ fn effect(incident: &Incident, (name, own): (&str, AgentState), tasks: &[Item]) 
         }
         _ => None,
     }
+}
+
+/// Whether it is a condition that ends, rather than an event with consequences.
+pub fn is_condition(kind: IncidentKind) -> bool {
+    matches!(
+        kind,
+        IncidentKind::FailedAgent
+            | IncidentKind::StalledAgent
+            | IncidentKind::UnreadMessage
+            | IncidentKind::WaitingPermission
+            | IncidentKind::WaitingApproval
+            | IncidentKind::BlockedChain
+            | IncidentKind::DuplicateAgents
+            | IncidentKind::IdlePingPong
+    )
 }
 
 /// Number of agents in each state that some are in, worst first.

@@ -42,8 +42,10 @@ impl WatchState {
             },
             code => code,
         };
+        self.copied = None;
         match self.mode {
             Mode::Filter { .. } => self.press_in_filter(code),
+            _ if code == KeyCode::Char('y') => self.copied = self.remedy(recording, lists),
             Mode::Details { .. } | Mode::Help { .. } => self.press_in_page(code, lists),
             Mode::Board if code == KeyCode::Char('q') => return Outcome::Quit,
             Mode::Board => {

@@ -1,7 +1,9 @@
 //! The data of a run that do not depend on the time that is shown, and the state of the run at a time.
 
+use chrono::TimeDelta;
+
 use super::player::Playback;
-use crate::status::{Board, Observed};
+use crate::status::{Board, Observed, is_condition};
 use crate::view::TimelineOptions;
 use teamkeep_history::report::{BurnRate, Incident, Severity};
 use teamkeep_history::timeline::{Entry, RunData};
@@ -87,6 +89,18 @@ impl Recording {
     /// The end of the run, or the time at which it was observed.
     pub fn end(&self) -> Timestamp {
         self.observed.end(&self.data)
+    }
+
+    /// The worst incident of a run that is over, and the moment that shows it best: a condition just before it ends, an
+    /// event when it happens.
+    pub fn worst(&self) -> Option<(&Incident, Playback)> {
+        let incident = self.observed.incidents().first().filter(|_| !self.is_running())?;
+        let last = incident.to.unwrap_or(self.end()).min(self.end());
+        let at = match is_condition(incident.kind) {
+            true => last.checked_sub(TimeDelta::milliseconds(1)).unwrap_or(last).max(incident.from),
+            false => incident.from,
+        };
+        Some((incident, if at < self.end() { Playback::Paused(at) } else { Playback::End }))
     }
 
     /// The state of the run at that point. `now` is the time at the end of a running team's run.

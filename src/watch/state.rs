@@ -1,7 +1,7 @@
 //! The choices of the user: panel, selection, filter and time.
 
 use super::lists::{Lists, Panel, Selection};
-use super::player::Player;
+use super::player::{Playback, Player};
 use super::recording::Recording;
 
 /// The item whose details are shown.
@@ -38,9 +38,28 @@ pub struct WatchState {
     pub filter: String,
     pub mode: Mode,
     pub player: Player,
+    /// The text that the last key has copied.
+    pub copied: Option<String>,
+    /// The time that was shown at first.
+    pub opened: Playback,
 }
 
 impl WatchState {
+    /// The state in which a run opens: if it is over, at its worst incident.
+    pub fn of(recording: &Recording) -> WatchState {
+        let mut state = WatchState::default();
+        if let Some((incident, playback)) = recording.worst() {
+            (state.panel, state.selection.alert) = (Panel::Alerts, Some(incident.id.clone()));
+            (state.player.playback, state.opened) = (playback, playback);
+        }
+        state
+    }
+
+    /// Whether the user looks at a moment of the past, rather than at what was shown at first.
+    pub fn is_in_past(&self) -> bool {
+        ![Playback::End, self.opened].contains(&self.player.playback)
+    }
+
     /// Selects a row of the current panel.
     pub fn select(&mut self, lists: &Lists<'_>, row: usize) {
         let selection = &mut self.selection;
@@ -128,10 +147,20 @@ impl WatchState {
         }
     }
 
+    /// The remedy of the incident whose details are shown, else of the selected one, else of the worst.
+    pub fn remedy(&self, recording: &Recording, lists: &Lists<'_>) -> Option<String> {
+        let row = lists.row(Panel::Alerts, &self.selection);
+        let id = match &self.mode {
+            Mode::Details { subject: Subject::Incident(id), .. } => Some(id),
+            _ => row.and_then(|row| lists.alerts.get(row)).map(|alert| &alert.id),
+        };
+        id.and_then(|id| recording.incident(id)).and_then(|incident| incident.remedy.clone())
+    }
+
     /// Adapts the state to a new recording: of another run, everything that was chosen in the old one is forgotten.
     pub fn renew(&mut self, before: &Recording, after: &Recording) {
         if before.data.run.run != after.data.run.run {
-            *self = WatchState { filter: std::mem::take(&mut self.filter), ..WatchState::default() };
+            *self = WatchState { filter: std::mem::take(&mut self.filter), ..WatchState::of(after) };
         } else if let Some(place) = self.selection.message {
             // A message that became known late moves the later ones.
             let entry = before.messages.get(place).map(|place| &before.entries()[*place]);

@@ -1,9 +1,11 @@
 //! The whole terminal as a screen: opened, drawn, read and restored.
 
-use std::io::{self, Stdout};
+use std::io::{self, Stdout, Write};
 use std::mem::ManuallyDrop;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 use ratatui_core::terminal::{Frame, Terminal, TerminalOptions, Viewport};
@@ -19,6 +21,7 @@ use ratatui_crossterm::crossterm::{SynchronizedUpdate, execute};
 use rustix::event::{PollFd, PollFlags, poll};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
+use teamkeep_model::unicode::escape;
 use teamkeep_terminal::size;
 
 /// The wait for further keys that arrived with one.
@@ -85,6 +88,13 @@ impl Screen {
             }
         };
         io::stdout().sync_update(|_| self.terminal.draw(draw).map(drop))?
+    }
+
+    /// Passes a text to the clipboard of the terminal, which may ignore it (OSC 52).
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        write!(out, "\u{1b}]52;c;{}\u{7}", STANDARD.encode(&*escape(text)))?;
+        out.flush()
     }
 
     /// Restores the terminal, stops the process, and opens the screen again when the process continues.

@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     drop(progress);
     catalog::warn_damaged(context, shown.catalog(), &opened);
     recording.data.problems().iter().take(FEW).for_each(|problem| context.ui.warn(problem));
-    let mut state = WatchState::default();
+    let mut state = WatchState::of(&recording);
     if let Some(speed) = args.speed {
         state.player = Player { playback: Playback::Playing(recording.start()), speed };
     }
@@ -125,6 +125,9 @@ impl Board<'_> {
                 if self.state.press(key, &self.recording, &lists, moment.at) == Outcome::Quit {
                     return Ok(Some(ExitCode::SUCCESS));
                 }
+                if let Some(text) = &self.state.copied {
+                    self.screen.copy(text)?;
+                }
             }
         }
         Ok(None)
@@ -141,7 +144,7 @@ impl Board<'_> {
     fn renew(&mut self, new: Recording) {
         let is_other = new.data.run.run != self.recording.data.run.run;
         // A new team does not interrupt the look at the past of another one.
-        if is_other && self.state.player.playback != Playback::End {
+        if is_other && self.state.is_in_past() {
             return;
         }
         self.state.renew(&self.recording, &new);

@@ -8,12 +8,13 @@ use super::panel::{put, title};
 use super::subject;
 use crate::view::{bold, dim};
 use crate::watch::recording::{Moment, Recording};
-use crate::watch::state::Mode;
+use crate::watch::state::{Mode, Subject, WatchState};
 
 /// Draws the page that the mode names, from its scroll position, which is limited to the end.
-pub fn draw(frame: &mut Frame<'_>, recording: &Recording, moment: &Moment, mode: &mut Mode) {
+pub fn draw(frame: &mut Frame<'_>, recording: &Recording, moment: &Moment, state: &mut WatchState) {
     let area = frame.area();
     let mut page = Page::new(area.width.into());
+    let (mode, is_copied) = (&mut state.mode, state.copied.is_some());
     let heading = match &*mode {
         Mode::Details { subject, .. } => subject::write(&mut page, recording, moment, subject),
         _ => help(&mut page),
@@ -21,14 +22,19 @@ pub fn draw(frame: &mut Frame<'_>, recording: &Recording, moment: &Moment, mode:
     let body = title(frame, area, true, [bold(heading)]);
     let [body, foot] = Layout::vertical([Constraint::Fill(1), Constraint::Max(1)]).areas(body);
     let room = usize::from(body.height);
-    let (Mode::Details { scroll, .. } | Mode::Help { scroll }) = mode else { return };
+    let (Mode::Details { scroll, .. } | Mode::Help { scroll }) = &mut *mode else { return };
     *scroll = (*scroll).min(page.rows.len().saturating_sub(room));
     let more = page.rows.len() - (*scroll + room).min(page.rows.len());
     for (row, area) in page.rows.into_iter().skip(*scroll).zip(body.rows()) {
         put(frame, area, [row]);
     }
+    let copy = match mode {
+        Mode::Details { subject: Subject::Incident(_), .. } if is_copied => "copied  ",
+        Mode::Details { subject: Subject::Incident(_), .. } => "y: copy the remedy  ",
+        _ => "",
+    };
     let more = if more == 0 { String::new() } else { format!("{more} more rows below  ") };
-    put(frame, foot, [dim(format!("{more}j/k: scroll  !: next incident  Esc: back"))]);
+    put(frame, foot, [dim(format!("{more}j/k: scroll  !: next incident  {copy}Esc: back"))]);
 }
 
 const GROUPS: [(&str, &[(&str, &str)]); 3] = [
@@ -40,8 +46,12 @@ const GROUPS: [(&str, &[(&str, &str)]); 3] = [
             ("g, G", "first and last row"),
             ("Enter", "details of the selected incident, agent, task or message"),
             ("!", "next incident"),
+            ("y", "copy the remedy of the selected or the worst incident"),
             ("/", "filter agents, tasks and messages by words; Esc clears the filter"),
-            ("f", "follow: to the newest message, and to now or to the end of the run"),
+            (
+                "f",
+                "follow: to the newest message, and to now or to the end; a past run opens at its worst incident",
+            ),
             ("q, Ctrl-C", "quit"),
         ],
     ),

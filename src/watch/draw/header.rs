@@ -97,13 +97,15 @@ fn figures(scene: Scene<'_>) -> Vec<Span> {
     pieces
 }
 
-/// `incidents: 2 high, 1 medium, 3 past`.
+/// `incidents: 2 high, 1 medium, 3 past, 1 later`.
 fn alerts(scene: Scene<'_>) -> Vec<Span> {
     let moment = scene.moment;
     let levels = [Severity::High, Severity::Medium, Severity::Low];
     let lasting = levels.map(|level| (severity(level), moment.lasting(level), level.name()));
     let past = (DIM, moment.over(), "past".to_owned());
-    let counts: Vec<_> = lasting.into_iter().chain([past]).filter(|(_, count, _)| *count > 0).collect();
+    let later = (DIM, scene.recording.observed.incidents().len() - moment.alerts.len(), "later".to_owned());
+    let counts: Vec<_> =
+        lasting.into_iter().chain([past, later]).filter(|(_, count, _)| *count > 0).collect();
     if counts.is_empty() {
         return vec![styled(GREEN, "no incidents")];
     }
@@ -121,7 +123,7 @@ fn time_bar(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let (start, end) = (recording.start(), recording.end().max(at));
     let sign = match player.playback {
         Playback::Playing(_) => format!("▶ {}", player.speed.label()),
-        Playback::Paused(_) => format!("‖ {}", player.speed.label()),
+        Playback::Paused(_) => format!("‖ {}, f: end", player.speed.label()),
         Playback::End => "■ end".to_owned(),
     };
     let times = format!(" +{} of {} ", elapsed(start, at), elapsed(start, end));

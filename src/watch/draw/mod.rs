@@ -50,7 +50,7 @@ impl Scene<'_> {
 /// Draws the screen. The scroll position of a page is limited to its end.
 pub fn draw(frame: &mut Frame<'_>, recording: &Recording, moment: &Moment, state: &mut WatchState) {
     if let Mode::Details { .. } | Mode::Help { .. } = state.mode {
-        details::draw(frame, recording, moment, &mut state.mode);
+        details::draw(frame, recording, moment, state);
     } else {
         let lists = Lists::of(recording, moment, &state.filter);
         board(frame, Scene { recording, moment, lists: &lists, state });

@@ -1,5 +1,6 @@
 //! The details of an incident, an agent, a task or a message.
 
+use super::alerts::summary;
 use super::page::Page;
 use super::panel::{self, BOLD, PLAIN, short};
 use super::tasks::is_stuck;
@@ -46,7 +47,7 @@ pub fn write(page: &mut Page, recording: &Recording, moment: &Moment, subject: &
 
 fn incident(recording: &Recording, moment: &Moment, incident: &Incident, page: &mut Page) {
     let start = recording.data.run.started_at;
-    page.row(panel::severity(incident.severity), &incident.summary);
+    page.row(panel::severity(incident.severity), summary(incident, moment));
     page.line("");
     let rank = if incident.resolved {
         "resolved".to_owned()
@@ -190,7 +191,7 @@ fn incidents(recording: &Recording, moment: &Moment, page: &mut Page, is_own: im
     for incident in own {
         let is_over = moment.board.is_over(incident, moment.at);
         let style = if is_over { PLAIN } else { panel::severity(incident.severity) };
-        page.row(style, format!("  {}", incident.summary));
+        page.row(style, format!("  {}", summary(incident, moment)));
         if let Some(remedy) = &incident.remedy {
             page.row(DIM, format!("  → {remedy}"));
         }

@@ -7,12 +7,14 @@ use super::Scene;
 use super::layout::Need;
 use super::panel::{PLAIN, fitting, list, put, row_below, short, state, title};
 use crate::status::{AgentState, Board, Item, Member};
-use crate::view::{DIM, GREEN, RED, Span, bold, dim, name_style, styled};
+use crate::view::{DIM, GREEN, RED, Span, bold, cut_to, dim, name_style, styled};
 use crate::watch::lists::{COLUMNS, Panel};
 use teamkeep_model::TaskStatus;
 
 /// The blockers that a row names.
 const MAX_BLOCKERS: usize = 2;
+/// Columns of the longest shown owner.
+const MAX_OWNER: usize = 16;
 
 pub fn need(scene: Scene<'_>) -> Need {
     let longest = scene.lists.columns.iter().map(Vec::len).max().unwrap_or_default();
@@ -95,12 +97,13 @@ pub fn is_stuck(board: &Board, id: &str) -> bool {
 
 /// The owner, with the sign of its state if it needs attention.
 fn owner_of(scene: Scene<'_>, owner: &str) -> Span {
+    let short = cut_to(owner, MAX_OWNER);
     let is_owner = |member: &&Member| member.name == owner && member.state.needs_attention();
     match scene.moment.board.members.iter().find(is_owner) {
         Some(member) => {
             let (style, sign) = state(member.state);
-            styled(style, format!("{sign}{owner} "))
+            styled(style, format!("{sign}{short} "))
         }
-        None => styled(name_style(owner), format!("{owner} ")),
+        None => styled(name_style(owner), format!("{short} ")),
     }
 }

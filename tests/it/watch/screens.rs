@@ -11,7 +11,7 @@ use crate::support::sandbox::Sandbox;
 use anstream::adapter::strip_str;
 use ratatui_crossterm::crossterm::event::KeyCode;
 use teamkeep::status::AgentState;
-use teamkeep::watch::Playback;
+use teamkeep::watch::{Panel, Playback, WatchState};
 
 #[test]
 fn a_stalled_agent_is_shown_first_with_its_task_and_what_it_blocks() {
@@ -21,6 +21,7 @@ fn a_stalled_agent_is_shown_first_with_its_task_and_what_it_blocks() {
     session-aaaaaaaa  running for 41m  Design the screens, Build the m… 04:46:06 UTC
     incidents: 1 high · 1 stalled  1/4 done ━━━─────────
      ! high   mobile has been silent for 40 min with #4 in progress; 2 messages wai…
+              → Ask mobile for #4, or reassign the task  y: copy
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
      ! mobile    stalled    40m            #4 Build the mobile app
      ● carol     working    59s
@@ -37,7 +38,6 @@ fn a_stalled_agent_is_shown_first_with_its_task_and_what_it_blocks() {
      04:25:08 carol → bob  hello
      04:25:08 team-lead → bob  hello
      04:45:06 carol → team-lead  mobile does not answer
-
 
 
 
@@ -67,7 +67,8 @@ fn a_wide_terminal_has_the_messages_beside_the_agents() {
     insta::assert_snapshot!(watcher.screen(140, 40), @"
     session-aaaaaaaa  running for 41m  Design the screens, Build the mobile app, Test the mobile app, Write the release notes       04:46:06 UTC
     incidents: 1 high · 1 stalled  1/4 done ━━━─────────
-     ! high   mobile has been silent for 40 min with #4 in progress; 2 messages waited for it → Ask mobile for #4, or reassign the task
+     ! high   mobile has been silent for 40 min with #4 in progress; 2 messages waited for it
+              → Ask mobile for #4, or reassign the task  y: copy
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━ ─ Messages 6 messages ─────────────────────────────────────────
      ! mobile    stalled    40m            #4 Build the mobile app                04:05:10 mobile → bob  I start with the login screen
      ● carol     working    59s                                                   04:05:12 bob → mobile  Ping me when I can test it, 日本語 too
@@ -90,7 +91,6 @@ fn a_wide_terminal_has_the_messages_beside_the_agents() {
      Pending 2                                      In progress 1                                  Done 1
      #5 after #4 bob Test the mobile app            #4 !mobile 40m Build the mobile app            #1 Design the screens
      #6 Write the release notes
-
 
 
 
@@ -137,7 +137,7 @@ fn details_of_an_incident_have_its_chain_and_what_helps() {
 
 
 
-    j/k: scroll  !: next incident  Esc: back
+    j/k: scroll  !: next incident  y: copy the remedy  Esc: back
     ");
 }
 
@@ -257,6 +257,7 @@ fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
     session-aaaaaaaa  running for 7m  Deploy                            04:12:06 UTC
     incidents: 1 high, 1 medium · 1 waiting  0/1 done ────────────
      ! high   bob has been waiting 6 min 55 s for permission to use Bash, with #1 i…
+              → Answer bob's request in Claude Code  y: copy
      ! medium carol wrote to dora, but no agent has that name (1 message) → Send it…
     ━ Agents 1 waiting, 1 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
      ? bob       waiting  6m55s            #1 Deploy
@@ -267,7 +268,6 @@ fn an_agent_that_waits_for_a_permission_and_a_message_to_nobody_are_alerts() {
                                 #1 ?bob 6m59s Deploy
     ─ Messages 1 message ───────────────────────────────────────────────────────────
      04:05:09 carol → dora  Are you there?
-
 
 
 
@@ -301,6 +301,87 @@ fn a_blocker_is_red_only_if_it_does_not_progress() {
     let shown = row(&mut watcher);
     assert!(strip_str(&shown).to_string().contains("#5 after #2, #1, +1 Test"), "{shown}");
     assert!(shown.contains(&format!("{red}#2")) && !shown.contains(&format!("{red}#1")), "{shown}");
+}
+
+#[test]
+fn a_past_run_opens_at_its_worst_incident_and_another_one_at_its_end() {
+    for run in [V47, V328, PANES] {
+        let told = play(run, 1);
+        let mut watcher = Watcher::new(recording(&told.sandbox, after(9_999_999)), after(9_999_999));
+        watcher.state = WatchState::of(&watcher.recording);
+        let worst = watcher.recording.observed.incidents().first().map(|incident| incident.id.clone());
+        assert!(worst.is_some());
+        assert_eq!(watcher.state.selection.alert, worst);
+        assert!(!watcher.state.is_in_past(), "a new team may replace what nobody has moved");
+        assert!(watcher.screen(80, 24).contains("\n▸! "), "{}", watcher.screen(80, 24));
+        if watcher.state.player.playback != Playback::End {
+            assert!(watcher.screen(80, 24).contains(", f: end"));
+            watcher.press(&[KeyCode::Left]);
+            assert!(watcher.state.is_in_past());
+            watcher.types("f");
+            assert_eq!(watcher.state.player.playback, Playback::End);
+        }
+    }
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    lead.roster(CREATED, &["bob"]);
+    lead.start("startup");
+    lead.end("other");
+    sandbox.finish();
+    let quiet = recording(&sandbox, after(9));
+    assert!(!quiet.is_running() && quiet.observed.incidents().is_empty());
+    assert_eq!(WatchState::of(&quiet).player.playback, Playback::End);
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    let running = WatchState::of(&recording(&sandbox, after(41)));
+    assert_eq!((running.player.playback, running.panel), (Playback::End, Panel::Agents));
+}
+
+#[test]
+fn an_earlier_moment_does_not_show_how_an_incident_ended() {
+    let sandbox = Sandbox::new();
+    let mut watcher = Watcher::of_stall(&sandbox);
+    watcher.state.player.playback = Playback::Paused(after(15));
+    let shown = watcher.screen(100, 24);
+    assert!(shown.contains("mobile silent since 04:05:11 (14 min) with #4 in progress"), "{shown}");
+    assert!(!shown.contains("40 min") && !shown.contains("waited"), "{shown}");
+    watcher.press(&[KeyCode::Char('!'), KeyCode::Enter]);
+    let shown = watcher.screen(100, 24);
+    assert!(shown.contains("mobile silent since 04:05:11"), "{shown}");
+}
+
+#[test]
+fn the_remedy_of_the_selected_incident_has_a_row_and_is_copied() {
+    let sandbox = Sandbox::new();
+    let mut watcher = Watcher::of_stall(&sandbox);
+    let remedy = "Ask mobile for #4, or reassign the task";
+    let row = format!("\n          → {remedy}  ");
+    assert!(watcher.screen(80, 24).contains(&(row.clone() + "y: copy")));
+    watcher.types("y");
+    assert_eq!(watcher.state.copied.as_deref(), Some(remedy));
+    assert!(watcher.screen(80, 24).contains(&(row.clone() + "copied")));
+    watcher.press(&[KeyCode::Char('!'), KeyCode::Enter]);
+    assert_eq!(watcher.state.copied, None);
+    assert!(watcher.screen(80, 24).contains("y: copy the remedy"));
+    watcher.types("y");
+    assert_eq!(watcher.state.copied.as_deref(), Some(remedy));
+    watcher.press(&[KeyCode::Esc]);
+    watcher.types("/y");
+    assert_eq!((watcher.state.copied.as_ref(), watcher.state.filter.as_str()), (None, "y"));
+}
+
+#[test]
+fn a_long_name_leaves_room_for_the_subject_of_its_task() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, SESSION);
+    let name = "the-one-who-reviews-the-storage-layer";
+    lead.roster(CREATED, &[name]);
+    lead.start("startup");
+    task(&lead, 1, "Review", ("in_progress", Some(name)), &[]);
+    lead.hook("SubagentStart", by(name));
+    let mut watcher = Watcher::new(recording(&sandbox, after(0)), after(0));
+    let shown = watcher.screen(140, 24);
+    assert!(shown.contains(" #1 the-one-who-rev… ") && shown.contains("s Review"), "{shown}");
 }
 
 #[test]
@@ -351,7 +432,8 @@ fn nothing_that_needs_attention_is_hidden() {
     insta::assert_snapshot!(watcher.screen(80, 24), @"
     session-aaaaaaaa  running for 2h1m  Work, Work, Work, Work, Work, … 06:06:06 UTC
     incidents: 12 high · 12 stalled  0/12 done ────────────
-     ! high   agent-1 has been silent for 2 h with #1 in progress → Ask agent-1 for…
+     ! high   agent-1 has been silent for 2 h with #1 in progress
+              → Ask agent-1 for #1, or reassign the task  y: copy
      ! high   agent-2 has been silent for 2 h with #2 in progress → Ask agent-2 for…
      ! high   agent-3 has been silent for 2 h with #3 in progress → Ask agent-3 for…
      ! high   agent-4 has been silent for 2 h with #4 in progress → Ask agent-4 for…
@@ -370,8 +452,7 @@ fn nothing_that_needs_attention_is_hidden() {
      Pending 0                  In progress 12             Done 0
                                 #1 !agent-1 2h Work
                                 #2 !agent-2 2h Work
-                                #3 !agent-3 2h Work
-                                +9 more
+                                +10 more
     Tab j/k Enter  / filter  ! incident  ← past  ? help  q quit
     ");
     // The keys that the screen names lead to the rest.
@@ -417,10 +498,10 @@ fn a_small_terminal_shows_the_alerts_first() {
     session-aaaaaaaa  running for 41m  D… 04:46:06 UTC
     incidents: 1 high · 1 stalled  1/4 done ━━━──────…
      ! high   mobile has been silent for 40 min with …
+              → Ask mobile for #4, or reassign the ta…
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━
      ! mobile    stalled    40m            #4 Build t…
-     ● carol     working    59s
-      +2 more: 1 working, 1 idle (Tab, j)
+      +3 more: 2 working, 1 idle (Tab, j)
     Tab j/k Enter  / filter  ! incident  ← past  ? he…
     ");
 }
@@ -463,14 +544,14 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
     incidents: 1 high  149/150 done ━━━━━━━━━━━─
     ■ end +4h54m00s of 4h54m00s ━━━━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━●
      ! high   mobile was silent for 3 h 18 min with #149 in progress; 81 messages w…
+              → teamkeep restore b166000000000001 --yes  y: copy
     ━ Agents 13 left ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
      · api       left  3m22s
      · auth      left  3m39s
      · billing   left  3m55s
      · data      left  3m47s
      · docs      left  3m36s
-     · infra     left  3m50s
-      +7 more: 7 left (Tab, j)
+      +8 more: 8 left (Tab, j)
     ─ Tasks 149 of 150 done ────────────────────────────────────────────────────────
      Pending 1                  In progress 0              Done 149
      #149 Part 149 of the pla…                             #150 Part 150 of the pla…
@@ -484,6 +565,33 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
      08:55:30 docs → mail  part 3090
     Tab j/k Enter  / filter  ! incident  ←/→ seek  space play  f end  ? help  q quit
     ");
+    watcher.state = WatchState::of(&watcher.recording);
+    insta::assert_snapshot!(watcher.screen(80, 24), @"
+    session-b1660000  ended with open work  149 of 150 tasks done in 4… 08:45:05 UTC
+    incidents: 1 high · 1 stalled  147/150 done ━━━━━━━━━━━─  2.2M tokens/h, $32.90…
+    ‖ 10x, f: end +4h39m59s of 4h54m00s ━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━●───
+    ▸! high   mobile silent since 05:27:06 (3 h 17 min) with #149 in progress
+              → teamkeep restore b166000000000001 --yes  y: copy
+    ─ Agents 1 stalled, 12 working ─────────────────────────────────────────────────
+     ! mobile    stalled  3h17m            #149 Part 149 of the platform
+     ● api       working     3s            #150 Part 150 of the platform
+     ● auth      working    51s
+     ● billing   working    37s
+     ● data      working    23s
+      +8 more: 8 working (Tab, j)
+    ─ Tasks 147 of 150 done ────────────────────────────────────────────────────────
+     Pending 0                  In progress 3              Done 147
+                                #149 !mobile 3h24m Part …  #147 Part 147 of the pla…
+                                #148 web 15m Part 148 of…  #146 Part 146 of the pla…
+                                #150 api 15m Part 150 of…  #145 Part 145 of the pla…
+                                                           +144 more
+    ─ Messages 2,979 messages ──────────────────────────────────────────────────────
+     08:44:45 ops → team-lead  part 2975
+     08:44:50 web → infra  part 2976
+     08:44:56 web → qa  part 2977
+     08:45:02 api → auth  part 2978
+    Tab j/k Enter  / filter  ! incident  ←/→ seek  space play  f end  ? help  q quit
+    ");
     let at = after(0) + chrono::TimeDelta::seconds(SILENT_TO - 60);
     watcher.state.player.playback = Playback::Paused(at);
     let moment = watcher.moment();
@@ -493,16 +601,16 @@ fn in_a_big_run_the_silent_teammate_is_on_the_first_page() {
     insta::assert_snapshot!(watcher.screen(80, 24), @"
     session-b1660000  ended with open work  149 of 150 tasks done in 4… 08:44:06 UTC
     incidents: 1 high · 1 stalled  147/150 done ━━━━━━━━━━━─  2.2M tokens/h, $32.90…
-    ‖ 10x +4h39m00s of 4h54m00s ━━━━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━●───
-     ! high   mobile was silent for 3 h 18 min with #149 in progress; 81 messages w…
-    ━ Agents 1 stalled, 12 working ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
+    ‖ 10x, f: end +4h39m00s of 4h54m00s ━━━━━━━━━━━!━━━━━━━━━━━━━━━━━━━━━━━━━━━━●───
+    ▸! high   mobile silent since 05:27:06 (3 h 17 min) with #149 in progress
+              → teamkeep restore b166000000000001 --yes  y: copy
+    ─ Agents 1 stalled, 12 working ─────────────────────────────────────────────────
      ! mobile    stalled  3h17m            #149 Part 149 of the platform
      ● api       working    12s            #150 Part 150 of the platform
      ● auth      working    59s
      ● billing   working     9s
      ● data      working     1s
-     ● docs      working    20s
-      +7 more: 7 working (Tab, j)
+      +8 more: 8 working (Tab, j)
     ─ Tasks 147 of 150 done ────────────────────────────────────────────────────────
      Pending 0                  In progress 3              Done 147
                                 #149 !mobile 3h24m Part …  #147 Part 147 of the pla…
