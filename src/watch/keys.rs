@@ -20,6 +20,14 @@ pub enum Outcome {
     Quit,
 }
 
+/// Whether a key quits the board.
+pub fn is_quit(key: KeyEvent) -> bool {
+    match key.code {
+        KeyCode::Char('c' | 'd') => key.modifiers.contains(KeyModifiers::CONTROL),
+        code => code == KeyCode::Char('q'),
+    }
+}
+
 impl WatchState {
     /// Handles a key. `lists` are the rows that are shown, `at` is the time that is shown.
     pub fn press(
@@ -31,7 +39,7 @@ impl WatchState {
     ) -> Outcome {
         let code = match key.code {
             KeyCode::Char(c) if key.modifiers.contains(KeyModifiers::CONTROL) => match c {
-                'c' | 'd' => return Outcome::Quit,
+                'c' | 'd' if is_quit(key) => return Outcome::Quit,
                 // Some terminals send it for Backspace.
                 'h' => KeyCode::Backspace,
                 'u' if matches!(self.mode, Mode::Filter { .. }) => {
@@ -47,7 +55,7 @@ impl WatchState {
             Mode::Filter { .. } => self.press_in_filter(code),
             _ if code == KeyCode::Char('y') => self.copied = self.remedy(recording, lists),
             Mode::Details { .. } | Mode::Help { .. } => self.press_in_page(code, lists),
-            Mode::Board if code == KeyCode::Char('q') => return Outcome::Quit,
+            Mode::Board if is_quit(key) => return Outcome::Quit,
             Mode::Board => {
                 self.press_on_board(code, lists);
                 self.press_for_time(key, recording, at);

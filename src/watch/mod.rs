@@ -11,8 +11,8 @@ mod recording;
 mod state;
 mod terminal;
 
-pub use draw::draw;
-pub use keys::Outcome;
+pub use draw::{draw, draw_waiting};
+pub use keys::{Outcome, is_quit};
 pub use lists::{Lists, Panel, Selection};
 pub use player::{Playback, Player, Speed};
 pub use recording::{Alert, Moment, Recording};

@@ -55,7 +55,7 @@ impl WatchState {
         state
     }
 
-    /// Whether the user looks at a moment of the past, rather than at what was shown at first.
+    /// Whether the user chose a moment of the past: neither the end nor the moment that was shown at first.
     pub fn is_in_past(&self) -> bool {
         ![Playback::End, self.opened].contains(&self.player.playback)
     }

@@ -1,4 +1,4 @@
-//! The progress of work that takes longer than a second, as a line on stderr. It is only shown on a terminal.
+//! The progress of work that takes longer than a moment, as a line on stderr. It is only shown on a terminal.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use teamkeep_model::unicode::escape;
 
 /// Shorter work needs no line.
-const DELAY: Duration = Duration::from_secs(1);
+const DELAY: Duration = Duration::from_millis(300);
 const TICK: Duration = Duration::from_millis(120);
 
 /// The line is removed when this is dropped.

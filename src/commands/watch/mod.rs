@@ -11,7 +11,10 @@ use rustix::process::{Signal, kill_current_process_group};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
 use super::catalog;
-use crate::watch::{Input, Lists, Outcome, Playback, Player, Recording, Screen, Speed, WatchState, draw};
+use crate::watch::{
+    Input, Lists, Outcome, Playback, Player, Recording, Screen, Speed, WatchState, draw, draw_waiting,
+    is_quit,
+};
 use reader::Reader;
 use teamkeep_model::words::FEW;
 use teamkeep_system::error::{Error, Result};
@@ -47,20 +50,24 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             .hint("print what happened in a run: teamkeep log"));
     }
     let reader = Reader { context, wanted: args.run.as_deref() };
-    let progress = context.ui.progress("reading the run", 0);
-    let (shown, opened, recording) = reader.first()?;
-    drop(progress);
-    catalog::warn_damaged(context, shown.catalog(), &opened);
-    recording.data.problems().iter().take(FEW).for_each(|problem| context.ui.warn(problem));
-    let mut state = WatchState::of(&recording);
-    if let Some(speed) = args.speed {
-        state.player = Player { playback: Playback::Playing(recording.start()), speed };
-    }
+    let mut state = WatchState::default();
+    let (shown, recording, empty) = match reader.first()? {
+        Some((shown, opened, recording)) => {
+            catalog::warn_damaged(context, shown.catalog(), &opened);
+            recording.data.problems().iter().take(FEW).for_each(|problem| context.ui.warn(problem));
+            state = WatchState::of(&recording);
+            if let Some(speed) = args.speed {
+                state.player = Player { playback: Playback::Playing(recording.start()), speed };
+            }
+            (Some(shown), Some(recording), None)
+        }
+        None => (None, None, Some(reader.nothing()?)),
+    };
     let (sender, events) = channel();
     let (running, stop) = channel();
     let input = sender.clone();
     let screen = Screen::open(move |event| drop(input.send(Event::Input(event))))?;
-    let mut board = Board { context, recording, state, screen };
+    let mut board = Board { context, recording, empty, state, screen };
     std::thread::scope(|scope| {
         // Dropping it ends the thread.
         let _running = running;
@@ -78,7 +85,10 @@ enum Event {
 
 struct Board<'a> {
     context: &'a Context,
-    recording: Recording,
+    /// `None` before the first run.
+    recording: Option<Recording>,
+    /// Why there is no run.
+    empty: Option<Error>,
     state: WatchState,
     screen: Screen,
 }
@@ -88,14 +98,20 @@ impl Board<'_> {
     fn show(&mut self, events: &Receiver<Event>) -> Result<ExitCode> {
         let mut last = Instant::now();
         loop {
-            let moment = self.recording.moment(self.state.player.playback, self.context.clock.now());
-            let drawn = self.screen.draw(|frame| draw(frame, &self.recording, &moment, &mut self.state));
+            let drawn = match &self.recording {
+                Some(recording) => {
+                    let moment = recording.moment(self.state.player.playback, self.context.clock.now());
+                    self.screen.draw(|frame| draw(frame, recording, &moment, &mut self.state))
+                }
+                None => self.screen.draw(|frame| draw_waiting(frame, self.empty.iter())),
+            };
             if drawn.is_err() {
                 // The terminal is gone. Its signal may be late.
                 return Ok(ended_by(SIGHUP));
             }
             let first = events.recv_timeout(self.interval());
-            self.state.player.advance(last.elapsed(), &self.recording.times);
+            let times = self.recording.as_ref().map(|recording| recording.times.as_slice());
+            self.state.player.advance(last.elapsed(), times.unwrap_or_default());
             last = Instant::now();
             for event in first.into_iter().chain(events.try_iter()) {
                 if let Some(code) = self.handle(event)? {
@@ -120,9 +136,12 @@ impl Board<'_> {
                 let _ = kill_current_process_group(Signal::TSTP);
             }
             Event::Input(Input::Key(key)) => {
-                let moment = self.recording.moment(self.state.player.playback, self.context.clock.now());
-                let lists = Lists::of(&self.recording, &moment, &self.state.filter);
-                if self.state.press(key, &self.recording, &lists, moment.at) == Outcome::Quit {
+                let Some(recording) = &self.recording else {
+                    return Ok(is_quit(key).then_some(ExitCode::SUCCESS));
+                };
+                let moment = recording.moment(self.state.player.playback, self.context.clock.now());
+                let lists = Lists::of(recording, &moment, &self.state.filter);
+                if self.state.press(key, recording, &lists, moment.at) == Outcome::Quit {
                     return Ok(Some(ExitCode::SUCCESS));
                 }
                 if let Some(text) = &self.state.copied {
@@ -136,19 +155,21 @@ impl Board<'_> {
     fn interval(&self) -> Duration {
         match self.state.player.playback {
             Playback::Playing(_) => FRAME,
-            Playback::End if self.recording.is_running() => TICK,
+            Playback::End if self.recording.as_ref().is_some_and(Recording::is_running) => TICK,
             _ => NO_TICK,
         }
     }
 
     fn renew(&mut self, new: Recording) {
-        let is_other = new.data.run.run != self.recording.data.run.run;
-        // A new team does not interrupt the look at the past of another one.
-        if is_other && self.state.is_in_past() {
-            return;
+        if let Some(before) = &self.recording {
+            let is_other = new.data.run.run != before.data.run.run;
+            // A new team does not interrupt the look at the past of another one.
+            if is_other && self.state.is_in_past() {
+                return;
+            }
+            self.state.renew(before, &new);
         }
-        self.state.renew(&self.recording, &new);
-        self.recording = new;
+        self.recording = Some(new);
     }
 }
 

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 use super::Event;
 use crate::commands::catalog::{self, catalog, observe};
 use crate::status::alive;
+use crate::view::size;
 use crate::watch::Recording;
-use teamkeep_history::timeline::{Fingerprint, OpenedRun, RunCatalog};
+use teamkeep_history::timeline::{Fingerprint, OpenedRun, RunCatalog, is_client_gone};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log::Segment;
 use teamkeep_system::error::{Error, Result};
@@ -44,6 +45,9 @@ pub struct Shown {
     cost: Duration,
 }
 
+/// The result of the first read.
+pub type First = (Shown, OpenedRun, Recording);
+
 /// Size, and time in seconds and nanoseconds.
 type Stamp = (u64, i64, i64);
 
@@ -57,12 +61,23 @@ impl Shown {
 }
 
 impl Reader<'_> {
-    /// Reads the run that the user named, else the running one that started last, else the last one.
-    pub fn first(&self) -> Result<(Shown, OpenedRun, Recording)> {
+    /// Reads the run that the user named, else the running one that started last, else the last one. `None`: nothing
+    /// is recorded yet, and the user named no run.
+    pub fn first(&self) -> Result<Option<First>> {
         let start = Instant::now();
         let catalog = catalog(self.context)?;
+        if self.wanted.is_none() && catalog.runs.is_empty() && catalog.damaged.is_empty() {
+            return Ok(None);
+        }
         let run = self.choose(&catalog)?.clone();
-        self.read(catalog, run, start)
+        let bytes: u64 = segments(&catalog, &run).iter().map(|segment| segment.size).sum();
+        let _progress = self.context.ui.progress(&format!("reading {} of log", size(bytes)), 0);
+        self.read(catalog, run, start).map(Some)
+    }
+
+    /// Why there is no run.
+    pub fn nothing(&self) -> Result<Error> {
+        Ok(catalog(self.context)?.empty())
     }
 
     fn choose<'c>(&self, catalog: &'c RunCatalog) -> Result<&'c RunRecord> {
@@ -99,10 +114,20 @@ impl Reader<'_> {
     }
 
     /// Reads the run again when it has changed, until it is over; and another one, if it starts and none was named.
-    /// Ends when the sender of `stop` is dropped.
-    pub fn follow(&self, mut shown: Shown, stop: &Receiver<()>, events: &Sender<Event>) {
-        while stop.recv_timeout(POLL_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-            if let Some(new) = self.next(&mut shown).transpose() {
+    /// Waits for the first run if there is none. Ends when the sender of `stop` is dropped.
+    pub fn follow(&self, mut shown: Option<Shown>, stop: &Receiver<()>, events: &Sender<Event>) {
+        let interval = |shown: &Option<Shown>| if shown.is_some() { POLL_INTERVAL } else { CHECK_INTERVAL };
+        while stop.recv_timeout(interval(&shown)) == Err(RecvTimeoutError::Timeout) {
+            let new = match &mut shown {
+                Some(shown) => self.next(shown),
+                None => self.first().map(|first| {
+                    first.map(|(new, _, recording)| {
+                        shown = Some(new);
+                        recording
+                    })
+                }),
+            };
+            if let Some(new) = new.transpose() {
                 let _ = events.send(Event::Recording(new.map(Box::new)));
             }
         }
@@ -112,17 +137,20 @@ impl Reader<'_> {
     fn next(&self, shown: &mut Shown) -> Result<Option<Recording>> {
         let rested = shown.read.elapsed();
         let may_be_other = shown.is_running || self.wanted.is_none();
-        if !may_be_other || rested < shown.cost * RESTS {
+        let is_checked = shown.checked.elapsed() >= CHECK_INTERVAL;
+        // A crash changes no file.
+        let is_gone = is_checked && shown.is_running && is_client_gone(&shown.catalog.archive, &shown.run);
+        if !may_be_other || (rested < shown.cost * RESTS && !is_gone) {
             return Ok(None);
         }
         let has_new_lines = shown.is_running && segments(&shown.catalog, &shown.run) != shown.segments;
-        if !has_new_lines && shown.checked.elapsed() < CHECK_INTERVAL {
+        if !has_new_lines && !is_checked {
             return Ok(None);
         }
         shown.checked = Instant::now();
         let files = self.files(&shown.catalog, &shown.run);
         let is_judged_again = shown.is_running && rested >= JUDGE_INTERVAL.max(shown.cost * IDLE_RESTS);
-        if files == shown.files && !is_judged_again {
+        if files == shown.files && !is_judged_again && !is_gone {
             return Ok(None);
         }
         let start = Instant::now();

@@ -57,8 +57,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     }
 }
 
-/// What is known of an incident at the moment that is shown: at the end its summary; before that, how long a condition
-/// has lasted, and no consequences.
+/// The text of an incident at the moment that is shown: at the end its summary; before that, how long a condition has
+/// lasted, and no consequences.
 pub fn summary(incident: &Incident, moment: &Moment) -> String {
     if moment.is_end {
         return incident.summary.clone();

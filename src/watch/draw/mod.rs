@@ -17,7 +17,11 @@ use ratatui_core::terminal::Frame;
 use super::lists::{Lists, Panel};
 use super::recording::{Moment, Recording};
 use super::state::{Mode, WatchState};
+use crate::view::DIM;
 use layout::{Need, share};
+use page::Page;
+use panel::{PLAIN, put};
+use teamkeep_system::error::Error;
 
 /// From this width on, the messages are beside the agents.
 const WIDE: u16 = 120;
@@ -54,6 +58,19 @@ pub fn draw(frame: &mut Frame<'_>, recording: &Recording, moment: &Moment, state
     } else {
         let lists = Lists::of(recording, moment, &state.filter);
         board(frame, Scene { recording, moment, lists: &lists, state });
+    }
+}
+
+/// Draws that there is no run yet, and why.
+pub fn draw_waiting<'a>(frame: &mut Frame<'_>, why: impl Iterator<Item = &'a Error>) {
+    let mut page = Page::new(frame.area().width.into());
+    for error in why {
+        page.row(PLAIN, format!("{error}; waiting for a team …"));
+        error.hints.iter().for_each(|hint| page.row(DIM, hint));
+    }
+    page.row(DIM, "q quit");
+    for (row, area) in page.rows.into_iter().zip(frame.area().rows()) {
+        put(frame, area, [row]);
     }
 }
 

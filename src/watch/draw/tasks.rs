@@ -87,7 +87,7 @@ pub fn after(board: &Board, task: &Item) -> Vec<Span> {
     pieces
 }
 
-/// Whether a task cannot progress by itself: its owner makes no progress, or no agent has it although it can begin.
+/// Whether a task does not progress: its owner makes no progress, or no agent has it although it can begin.
 pub fn is_stuck(board: &Board, id: &str) -> bool {
     let Some(task) = board.tasks.iter().find(|task| task.id == id) else { return false };
     let Some(owner) = &task.owner else { return task.blocked_by.is_empty() };

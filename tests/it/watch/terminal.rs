@@ -3,6 +3,8 @@
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::json;
@@ -172,6 +174,41 @@ fn a_crash_while_the_board_is_open_is_an_alert() {
         assert!(!later.told.contains("no incidents"), "{}", later.told);
         assert_eq!(later.end().code, Some(0));
     }
+}
+
+#[test]
+fn an_empty_store_waits_for_a_team() {
+    let sandbox = Sandbox::new();
+    let mut quit = watch(&sandbox, &["watch"], &[]);
+    quit.until_shown("waiting for a team");
+    rustix::io::write(&quit.master, b"q").unwrap();
+    quit.until(CLOSE);
+    assert_eq!(quit.end().code, Some(0));
+    let mut terminal = watch(&sandbox, &["watch"], &[]);
+    terminal.until_shown("waiting for a team …");
+    assert!(terminal.screen().contains("teamkeep doctor"), "{}", terminal.screen());
+    stalled(&sandbox);
+    terminal.until_shown("mobile");
+    rustix::io::write(&terminal.master, b"q").unwrap();
+    terminal.until(CLOSE);
+    assert_eq!(terminal.end().code, Some(0));
+    let named = watch(&Sandbox::new(), &["watch", "latest"], &[]).end();
+    assert_eq!(named.code, Some(1), "{}", named.err);
+}
+
+#[test]
+fn a_remedy_is_passed_to_the_clipboard_of_the_terminal() {
+    let sandbox = Sandbox::new();
+    stalled(&sandbox);
+    let mut terminal = watch(&sandbox, &["watch"], &[]);
+    terminal.until_shown("y: copy");
+    rustix::io::write(&terminal.master, b"y").unwrap();
+    terminal.until_shown("copied");
+    let remedy = STANDARD.encode("Ask mobile for #4, or reassign the task");
+    assert!(terminal.told.contains(&format!("\u{1b}]52;c;{remedy}\u{7}")), "{:?}", terminal.told);
+    rustix::io::write(&terminal.master, b"q").unwrap();
+    terminal.until(CLOSE);
+    assert_eq!(terminal.end().code, Some(0));
 }
 
 #[test]
