@@ -24,14 +24,15 @@ pub fn need(scene: Scene<'_>) -> Need {
     // Those that are over need no room of their own.
     let lasting = scene.lists.alerts.iter().filter(|alert| !alert.is_over).count();
     let remedy = usize::from(scene.state.remedy(scene.recording, scene.lists).is_some());
-    Need { least: lasting.max(usize::from(all > 0)).min(LEAST) + remedy, all: all + remedy }
+    Need { least: lasting.max(usize::from(all > 0)).min(LEAST), all: all + remedy }
 }
 
 pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let alerts = scene.lists.alerts;
     let selected = scene.selected(Panel::Alerts);
-    // Its row is below that of the incident.
-    let remedy = scene.state.remedy(scene.recording, scene.lists).filter(|_| area.height > 1);
+    // Its row is below that of the incident, if no panel lacks a row.
+    let has_room = usize::from(area.height) > need(scene).least;
+    let remedy = scene.state.remedy(scene.recording, scene.lists).filter(|_| has_room);
     let height = area.height - u16::from(remedy.is_some());
     let shown = fitting(alerts.len(), Rect { height, ..area }, selected);
     let marked = scene.marked(Panel::Alerts);

@@ -436,8 +436,7 @@ fn nothing_that_needs_attention_is_hidden() {
               → Ask agent-1 for #1, or reassign the task  y: copy
      ! high   agent-2 has been silent for 2 h with #2 in progress → Ask agent-2 for…
      ! high   agent-3 has been silent for 2 h with #3 in progress → Ask agent-3 for…
-     ! high   agent-4 has been silent for 2 h with #4 in progress → Ask agent-4 for…
-      +8 more incidents: press !
+      +9 more incidents: press !
     ━ Agents 12 stalled, 8 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
      ! agent-1   stalled     2h            #1 Work
      ! agent-10  stalled     2h            #10 Work
@@ -452,7 +451,8 @@ fn nothing_that_needs_attention_is_hidden() {
      Pending 0                  In progress 12             Done 0
                                 #1 !agent-1 2h Work
                                 #2 !agent-2 2h Work
-                                +10 more
+                                #3 !agent-3 2h Work
+                                +9 more
     Tab j/k Enter  / filter  ! incident  ← past  ? help  q quit
     ");
     // The keys that the screen names lead to the rest.
@@ -498,10 +498,10 @@ fn a_small_terminal_shows_the_alerts_first() {
     session-aaaaaaaa  running for 41m  D… 04:46:06 UTC
     incidents: 1 high · 1 stalled  1/4 done ━━━──────…
      ! high   mobile has been silent for 40 min with …
-              → Ask mobile for #4, or reassign the ta…
     ━ Agents 1 stalled, 2 working, 1 idle ━━━━━━━━━━━━
      ! mobile    stalled    40m            #4 Build t…
-      +3 more: 2 working, 1 idle (Tab, j)
+     ● carol     working    59s
+      +2 more: 1 working, 1 idle (Tab, j)
     Tab j/k Enter  / filter  ! incident  ← past  ? he…
     ");
 }
