@@ -1,4 +1,4 @@
-//! What `doctor --fix` changes, and only if it is safe. A check that `install` fixes is in a list here.
+//! The fixes of `doctor --fix`, which are safe. A check that `install` fixes is in a list here.
 
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};

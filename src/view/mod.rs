@@ -42,6 +42,6 @@ pub use state::{diff, state};
 pub use status::{FOR_APPROVAL, status, status_line};
 pub use timeline::{EntryLines, TimelineOptions, ending, heading, timeline};
 pub use values::{
-    age, count, cut_to, elapsed, first_line, moment_since, name_style, one_line, redaction_summary, short_id,
-    size, thousands,
+    count, cut_to, elapsed, first_line, lasted, moment_since, name_style, one_line, redaction_summary,
+    short_id, size, thousands,
 };

@@ -2,13 +2,14 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+
+use anstyle::Style;
 use teamkeep_model::words::dollars;
 
 use super::document::{Block, Document, Graph, Table};
 use super::files::file_table;
 use super::incidents::incidents;
-use super::line::{Line, plain, styled};
-use super::report_summary::outcome_style;
+use super::line::{GREEN, Line, RED, YELLOW, plain, styled};
 use super::values::{actor, count, first_line, redaction_summary, since, strip_tags, thousands};
 use teamkeep_history::report::{
     MessageRow, PRICES_AS_OF, Report, Role, RunOutcome, TaskHistory, TaskUpdate, Topology,
@@ -271,6 +272,16 @@ impl Page<'_> {
             document.paragraph(format!("{UNKNOWN} for {} (no transcript)", usage.unknown.join(", ")));
         }
         document
+    }
+}
+
+/// The color of an outcome.
+fn outcome_style(outcome: RunOutcome) -> Style {
+    match outcome {
+        RunOutcome::Completed => GREEN,
+        RunOutcome::OpenWork => YELLOW,
+        RunOutcome::Crashed => RED,
+        RunOutcome::Running => Style::new(),
     }
 }
 

@@ -4,12 +4,10 @@ use anstyle::Style;
 
 use super::document::{Document, Table};
 use super::incidents::incident_cost;
-use super::line::{DIM, GREEN, RED, YELLOW, bold, dim, plain, styled};
+use super::line::{DIM, RED, YELLOW, bold, dim, plain, styled};
 use super::report::{duration, overview};
 use super::values::{count, first_line, since, thousands};
-use teamkeep_history::report::{
-    Incident, IncidentKind, Report, RunOutcome, Severity, TaskEnd, UnfinishedTask,
-};
+use teamkeep_history::report::{Incident, IncidentKind, Report, Severity, TaskEnd, UnfinishedTask};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::words::dollars;
 
@@ -36,16 +34,6 @@ pub fn report_summary(report: &Report) -> Document {
     ))]);
     document.line([dim(format!("as a page with the timeline: teamkeep report {run} --open"))]);
     document
-}
-
-/// The color of an outcome, which `list` and `watch` use, too.
-pub(super) fn outcome_style(outcome: RunOutcome) -> Style {
-    match outcome {
-        RunOutcome::Completed => GREEN,
-        RunOutcome::OpenWork => YELLOW,
-        RunOutcome::Crashed => RED,
-        RunOutcome::Running => Style::new(),
-    }
 }
 
 fn severity_style(incident: &Incident) -> Style {

@@ -7,7 +7,7 @@ use super::Scene;
 use super::layout::Need;
 use super::panel::{PLAIN, fitting, put, severity};
 use crate::status::{Item, is_condition, lasts_at};
-use crate::view::{DIM, Span, age, bold, dim, plain, styled};
+use crate::view::{DIM, Span, bold, dim, lasted, plain, styled};
 use crate::watch::lists::Panel;
 use crate::watch::recording::{Alert, Moment};
 use teamkeep_history::report::{Incident, IncidentKind, Severity};
@@ -89,7 +89,7 @@ pub fn summary(incident: &Incident, moment: &Moment) -> String {
         _ => incident.agents.join(", "),
     };
     let since = time::local(from).format("%H:%M:%S");
-    format!("{who} {what} since {since} ({}){with}", age(from, moment.at))
+    format!("{who} {what} since {since} ({}){with}", lasted(from, moment.at))
 }
 
 fn row(scene: Scene<'_>, alert: &Alert, has_remedy: bool) -> Vec<Span> {
