@@ -103,7 +103,7 @@ fn notices(sandbox: &Sandbox) -> Lead<'_> {
 fn client_notices_are_described_in_words() {
     let sandbox = Sandbox::new();
     notices(&sandbox);
-    let shown = sandbox.told(&["show"]);
+    let shown = sandbox.told(&["show", "--full"]);
     let told = sandbox.told(&["log", "--all"]);
     for words in ["alice is idle", "bob has shut down.", "task 1 assigned to alice: Draft"] {
         assert!(shown.contains(&format!("automatic: {words}\n")), "{shown}");
