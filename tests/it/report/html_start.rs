@@ -58,7 +58,7 @@ fn back_returns_from_each_jump_within_the_page() {
     let start = browser.run(STATE);
     let back = "return new Promise((drawn) => { addEventListener('hashchange', () => requestAnimationFrame(drawn), { once: true }); history.back(); })";
     let mut states = Vec::new();
-    for jump in ["#incident-9876543210", "#details .ids .link", "#tab-messages", ".lane-name"] {
+    for jump in ["#incident-9876543210", "#details .ids .link", "#tab-messages", ".lane-name:last-child"] {
         states.push((browser.run(STATE), browser.run("return document.getElementById('pane').dataset.tab")));
         browser.run(&format!("document.querySelector({jump:?}).click()"));
     }

@@ -70,7 +70,7 @@ const FIRST_LINKS = 8;
 const taskLinks = (ids) => make("span", { class: "ids" }, capped(ids, FIRST_LINKS, taskOrText, { label: (rest) => "\u2026 +" + count(rest) }));
 const taskOrText = (id) => make("span", {}, taskLink(id));
 
-// Copies a text and says so on the button. A page from a file may have no clipboard.
+// Copies a text and shows that on the button. A page from a file may have no clipboard.
 function copyText(text, copy, otherwise) {
   const name = copy.textContent;
   const done = (label) => { copy.textContent = label; setTimeout(() => { copy.textContent = name; }, 1500); };

@@ -129,7 +129,7 @@ const reader = (() => {
 
   // The button of the neighbour is gone then, so the text has the focus.
   function openNeighbour(message) {
-    open(message, false);
+    fragment.jump(() => open(message, false));
     $("reading").focus({ preventScroll: true });
   }
 

@@ -144,7 +144,7 @@ const timeline = (() => {
     }
   }
 
-  // The whole run is shown with all lanes, which shrink to the room; a part of it has lanes of full height.
+  // The whole run is shown with all lanes, which shrink to fit; a part of it has lanes of full height.
   function arrangeLanes() {
     const now = isWhole() ? Math.max(1, $("lanes").clientHeight - axis.clientHeight) : Infinity;
     if (now === room) return;

@@ -18,7 +18,7 @@ function causeOf(task) {
   const who = row.agent ? agentLink(row.agent) : "no agent";
   const why = row.waited_for.length ? ["waited for ", chainLinks(row.waited_for), ", which ", who, " ", verb, rest]
     : [who, " ", verb, " it", rest];
-  // The incident about unfinished work says the same.
+  // The incident about unfinished work would repeat it.
   const incident = incidents.find((one) => one.id === row.incident && one.kind !== "unfinished-work");
   const name = incident && words(incident.kind) + ", " + since(stamp(incident.from), false);
   return [why, incident ? [" (", button({ class: "link" }, () => showIncident(incident), name), ")"] : null];
