@@ -5,5 +5,5 @@ cd "$(dirname "$0")/.."
 TEAMKEEP_GENERATE=1 cargo test --locked --test it pictures
 browser=$(command -v chromium || command -v google-chrome)
 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --blink-settings=preferredColorScheme=1 \
-    --window-size=1280,1560 --virtual-time-budget=3000 --screenshot="$PWD/docs/pictures/report-page.png" \
+    --window-size=1280,900 --virtual-time-budget=3000 --screenshot="$PWD/docs/pictures/report-page.png" \
     "file://$PWD/target/pictures/report.html" 2>/dev/null
