@@ -156,21 +156,6 @@ fn effect(incident: &Incident, (name, own): (&str, AgentState), tasks: &[Item]) 
     }
 }
 
-/// Whether it is a condition that ends, rather than an event with consequences.
-pub fn is_condition(kind: IncidentKind) -> bool {
-    matches!(
-        kind,
-        IncidentKind::FailedAgent
-            | IncidentKind::StalledAgent
-            | IncidentKind::UnreadMessage
-            | IncidentKind::WaitingPermission
-            | IncidentKind::WaitingApproval
-            | IncidentKind::BlockedChain
-            | IncidentKind::DuplicateAgents
-            | IncidentKind::IdlePingPong
-    )
-}
-
 /// Number of agents in each state that some are in, worst first.
 pub fn count_states(states: impl IntoIterator<Item = AgentState>) -> BTreeMap<AgentState, usize> {
     let mut counts = BTreeMap::new();

@@ -8,7 +8,7 @@ mod line;
 mod observed;
 mod store_size;
 
-pub use board::{AgentState, Board, Item, Member, count_states, is_condition, lasts_at};
+pub use board::{AgentState, Board, Item, Member, count_states, lasts_at};
 pub use line::{Attention, StatusLine};
 pub use observed::{Observed, Surroundings};
 pub use store_size::StoreStats;

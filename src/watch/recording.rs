@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 
 use super::player::Playback;
-use crate::status::{Board, Observed, is_condition};
+use crate::status::{Board, Observed};
 use crate::view::TimelineOptions;
 use teamkeep_history::report::{BurnRate, Incident, Severity};
 use teamkeep_history::timeline::{Entry, RunData};
@@ -96,7 +96,7 @@ impl Recording {
     pub fn worst(&self) -> Option<(&Incident, Playback)> {
         let incident = self.observed.incidents().first().filter(|_| !self.is_running())?;
         let last = incident.to.unwrap_or(self.end()).min(self.end());
-        let at = match is_condition(incident.kind) {
+        let at = match incident.kind.is_condition() {
             true => last.checked_sub(TimeDelta::milliseconds(1)).unwrap_or(last).max(incident.from),
             false => incident.from,
         };

@@ -67,7 +67,7 @@ impl Collector {
 
     /// The configuration with which teamkeep sends to it.
     pub fn config(&self) -> String {
-        format!("[ship]\notlp = \"{}\"\n", self.base)
+        format!("[ship]\notlp = \"{}\"\notlp-signals = \"both\"\n", self.base)
     }
 
     /// Waits until teamkeep has sent all, ends the collector, which first handles all that it has received, and returns what

@@ -6,7 +6,7 @@ use ratatui_core::terminal::Frame;
 use super::Scene;
 use super::layout::Need;
 use super::panel::{PLAIN, fitting, put, severity};
-use crate::status::{Item, is_condition, lasts_at};
+use crate::status::{Item, lasts_at};
 use crate::view::{DIM, Span, bold, dim, lasted, plain, styled};
 use crate::watch::lists::Panel;
 use crate::watch::recording::{Alert, Moment};
@@ -64,7 +64,7 @@ pub fn summary(incident: &Incident, moment: &Moment) -> String {
     if moment.is_end {
         return incident.summary.clone();
     }
-    if !is_condition(incident.kind) || !lasts_at(incident, moment.at) {
+    if !incident.kind.is_condition() || !lasts_at(incident, moment.at) {
         return incident.summary.split("; ").next().unwrap_or_default().to_owned();
     }
     let what = match incident.kind {
