@@ -4,10 +4,12 @@ use anstyle::Style;
 
 use super::document::{Document, Table};
 use super::incidents::incident_cost;
-use super::line::{DIM, RED, YELLOW, bold, dim, plain, styled};
+use super::line::{DIM, Line, RED, YELLOW, bold, dim, plain, styled};
 use super::report::{duration, overview};
 use super::values::{count, first_line, since, thousands};
-use teamkeep_history::report::{Incident, IncidentKind, Report, Severity, TaskEnd, UnfinishedTask};
+use teamkeep_history::report::{
+    Incident, IncidentKind, ObservationKind, Report, Severity, TaskEnd, UnfinishedTask,
+};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::words::dollars;
 
@@ -20,6 +22,10 @@ const SHOWN_CHAIN: usize = 4;
 
 pub fn report_summary(report: &Report) -> Document {
     let mut document = overview(report);
+    // The data that this report cannot show.
+    for observation in report.observations.iter().filter(|one| is_gap(one.code)) {
+        document.line(Line::from([styled(YELLOW, &observation.what)]).hanging(0));
+    }
     document.section("Incidents", incidents(report));
     document.section("Unfinished", unfinished(report));
     document.section("People", people(report));
@@ -34,6 +40,11 @@ pub fn report_summary(report: &Report) -> Document {
     ))]);
     document.line([dim(format!("as a page with the timeline: teamkeep report {run} --open"))]);
     document
+}
+
+/// Whether it is about missing data, and not about the team.
+fn is_gap(code: ObservationKind) -> bool {
+    matches!(code, ObservationKind::EventsMissing | ObservationKind::Unreadable)
 }
 
 fn severity_style(incident: &Incident) -> Style {

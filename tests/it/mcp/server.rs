@@ -144,7 +144,7 @@ fn the_tools_only_read_and_answer_as_their_commands_do() {
     let brief = client.call("brief", json!({}));
     assert_eq!(brief["data"]["for"], "team-lead");
     let report = client.call("report", json!({}));
-    assert!(report["data"].as_str().unwrap().contains("Agents"), "{report}");
+    assert!(report["data"].as_str().unwrap().contains("People"), "{report}");
     client.end();
     assert!(files(&told.sandbox) == before, "a tool changed the store");
 }
