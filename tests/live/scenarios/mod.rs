@@ -251,7 +251,7 @@ pub const ALL: &[Scenario] = &[
         name: "git-races-panes",
         steps: races::steps,
         reply: races::reply,
-        guarded: Some(races::RACES),
+        guarded: Some(races::RACES_IN_PANES),
         ..PANES
     },
     Scenario {

@@ -19,36 +19,8 @@ pub const RACES: Guarded = Guarded {
     name: "the gates for shared files",
     tools: TOOLS,
     policy: "[policy]\nedit-collision = { mode = \"block\" }\nhistory-rewrite = { mode = \"block\" }\nadd-everything = { mode = \"warn\" }\n",
-    verdicts: |generation| {
-        let collision = is_late_edit_allowed(generation).then_some(("block", "edit-collision"));
-        let others = [
-            ("warn", "add-everything"),
-            ("warn", "add-everything"),
-            ("block", "history-rewrite"),
-            ("block", "history-rewrite"),
-            ("block", "history-rewrite"),
-            ("block", "history-rewrite"),
-            ("warn", "add-everything"),
-        ];
-        collision.into_iter().chain(others).collect()
-    },
-    read: |generation| {
-        let late = match is_late_edit_allowed(generation) {
-            true => "notes.txt\", which bob changed at ",
-            false => "File has ",
-        };
-        vec![
-            ("alice", "\"content\"", late),
-            (
-                "bob",
-                "--amend -m",
-                "Blocked: git commit --amend would replace the last commit, which alice made.",
-            ),
-            ("bob", "reset --hard", "Blocked: git reset --hard would "),
-            ("bob", "stash drop", "Blocked: git stash drop "),
-            ("bob", "worktree remove", "Blocked: git worktree remove "),
-        ]
-    },
+    verdicts: |generation| race_verdicts(is_late_edit_allowed(generation)),
+    read: |generation| race_reasons(is_late_edit_allowed(generation)),
     made: &[
         ("bob", "2", None),
         ("alice", "1", None),
@@ -57,6 +29,39 @@ pub const RACES: Guarded = Guarded {
         ("alice", "1", None),
     ],
 };
+
+/// The same in panes: there a client of any version refuses the late edit itself.
+pub const RACES_IN_PANES: Guarded =
+    Guarded { verdicts: |_| race_verdicts(false), read: |_| race_reasons(false), ..RACES };
+
+fn race_verdicts(is_late_edit_allowed: bool) -> Vec<(&'static str, &'static str)> {
+    let collision = is_late_edit_allowed.then_some(("block", "edit-collision"));
+    let others = [
+        ("warn", "add-everything"),
+        ("warn", "add-everything"),
+        ("block", "history-rewrite"),
+        ("block", "history-rewrite"),
+        ("block", "history-rewrite"),
+        ("block", "history-rewrite"),
+        ("warn", "add-everything"),
+    ];
+    collision.into_iter().chain(others).collect()
+}
+
+/// The agent, a part of its call, and a part of the result that it reads.
+fn race_reasons(is_late_edit_allowed: bool) -> Vec<(&'static str, &'static str, &'static str)> {
+    let late = match is_late_edit_allowed {
+        true => "notes.txt\", which bob changed at ",
+        false => "File has ",
+    };
+    vec![
+        ("alice", "\"content\"", late),
+        ("bob", "--amend -m", "Blocked: git commit --amend would replace the last commit, which alice made."),
+        ("bob", "reset --hard", "Blocked: git reset --hard would "),
+        ("bob", "stash drop", "Blocked: git stash drop "),
+        ("bob", "worktree remove", "Blocked: git worktree remove "),
+    ]
+}
 
 /// The same gates, all of them blocking.
 pub const CALM: Guarded = Guarded {
