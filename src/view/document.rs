@@ -3,7 +3,8 @@
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use super::line::{CYAN, DIM, Line, Span, bold, plain, styled};
+use super::line::{CYAN, DIM, Line, Span, bold, dim, plain, styled};
+use super::values::thousands;
 
 /// Minimum width of the last column of a table; with less, each row becomes a paragraph.
 const MIN_LAST_COLUMN: usize = 16;
@@ -68,6 +69,13 @@ impl Document {
     /// Adds a line that is never wrapped.
     pub fn code(&mut self, spans: impl Into<Line>) {
         self.blocks.push(Block::Code(spans.into()));
+    }
+
+    /// Adds the number of those that are left out, and what they are or how to show them: `  and 3 more tasks`.
+    pub fn and_more(&mut self, hidden: usize, what: &str) {
+        if hidden > 0 {
+            self.line([dim(format!("  and {} more {what}", thousands(hidden)))]);
+        }
     }
 
     pub fn blank(&mut self) {

@@ -18,8 +18,7 @@ pub(super) fn incidents(incidents: &[Incident], started_at: Timestamp) -> Docume
     let row = |when: String, what: String| [String::new(), String::new(), when, what];
     let rows = incidents.iter().flat_map(|incident| {
         let when = since(started_at, incident.from);
-        let severity = if incident.resolved { "resolved".to_owned() } else { incident.severity.name() };
-        let first = [severity, incident.kind.name(), when, incident.summary.clone()];
+        let first = [rank(incident), incident.kind.name(), when, incident.summary.clone()];
         let hidden = incident.chain.len().saturating_sub(2 * SHOWN_STEPS);
         let mut rows = vec![first];
         for (place, step) in incident.chain.iter().enumerate() {
@@ -36,6 +35,11 @@ pub(super) fn incidents(incidents: &[Incident], started_at: Timestamp) -> Docume
     });
     document.table(Table::of(&["severity", "kind", "when#", "incident"], rows));
     document
+}
+
+/// Its severity, or that the work was completed later.
+pub(super) fn rank(incident: &Incident) -> String {
+    if incident.resolved { "resolved".to_owned() } else { incident.severity.name() }
 }
 
 /// The cost of an incident: `1 task lost, 480 tokens, $0.02`.

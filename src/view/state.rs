@@ -7,7 +7,7 @@ use super::describe::message_text;
 use super::document::Document;
 use super::line::{BLUE, GREEN, RED, Span, bold, dim, plain, styled};
 use super::values::{
-    actor, blocked_by, count, first_line, moment_since, name_style, since, task_style, text_field, thousands,
+    actor, blocked_by, count, first_line, moment_since, name_style, since, task_style, text_field,
 };
 use teamkeep_history::timeline::{Diff, RunData, State, Things};
 
@@ -15,6 +15,7 @@ use teamkeep_history::timeline::{Diff, RunData, State, Things};
 const SHOWN_MEMBERS: usize = 8;
 const SHOWN_TASKS: usize = 12;
 const SHOWN_INBOXES: usize = 8;
+const HOW: &str = "(show them with --full)";
 
 /// The members, tasks and messages of a run at a moment; without `is_full`, only the first of each, and of an inbox the last
 /// message.
@@ -53,7 +54,7 @@ pub fn state(data: &RunData, state: &State, is_full: bool) -> Document {
         ];
         document.line([indented(name).width(14)].into_iter().chain(separated(about)).collect::<Vec<_>>());
     }
-    more(&mut document, state.members.len(), most(SHOWN_MEMBERS));
+    document.and_more(state.members.len().saturating_sub(most(SHOWN_MEMBERS)), HOW);
     if has_team || !state.tasks.is_empty() {
         document.line(title("Tasks", state.tasks.len()));
     }
@@ -81,7 +82,7 @@ pub fn state(data: &RunData, state: &State, is_full: bool) -> Document {
         ];
         document.line(columns.into_iter().chain(separated(about)).collect::<Vec<_>>());
     }
-    more(&mut document, state.tasks.len(), most(SHOWN_TASKS));
+    document.and_more(state.tasks.len().saturating_sub(most(SHOWN_TASKS)), HOW);
     let worktrees = data.worktrees(state.at);
     if !worktrees.is_empty() {
         document.line(title("Worktrees", worktrees.len()));
@@ -103,14 +104,8 @@ pub fn state(data: &RunData, state: &State, is_full: bool) -> Document {
             document.line([dim("    from"), from_name, plain(message_text(message, owner))]);
         }
     }
-    more(&mut document, state.inboxes.len(), most(SHOWN_INBOXES));
+    document.and_more(state.inboxes.len().saturating_sub(most(SHOWN_INBOXES)), HOW);
     document
-}
-
-fn more(document: &mut Document, number: usize, shown: usize) {
-    if number > shown {
-        document.line([dim(format!("  and {} more (show them with --full)", thousands(number - shown)))]);
-    }
 }
 
 /// The dependencies that are not completed. Claude Code keeps the ids of completed tasks in `blockedBy`.

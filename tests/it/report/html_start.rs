@@ -77,17 +77,22 @@ fn back_returns_from_each_jump_within_the_page() {
 #[test]
 fn unfinished_task_begins_with_its_cause_which_links_to_its_incident() {
     let mut report = lost();
-    for place in 0..2 {
+    report["tasks"].as_array_mut().unwrap().push(task(3, "Ship", &[]));
+    for place in 0..3 {
         report["tasks"][place]["status"] = json!("pending");
     }
     report["unfinished"] = json!([
-        {"task": "2", "waited_for": ["1"], "end": "left", "agent": "bob", "incident": "9876543210"},
-        {"task": "1", "waited_for": [], "end": "unassigned", "agent": null, "incident": null},
+        {"task": "2", "waits_for": "1", "end": "unassigned", "agent": null, "incident": "9876543210"},
+        {"task": "1", "waits_for": null, "end": "left", "agent": "bob", "incident": null},
+        {"task": "3", "waits_for": null, "end": "unassigned", "agent": null, "incident": null},
     ]);
     let Some((browser, _dir)) = show(report) else { return };
     let items = "return [...document.querySelectorAll('#unfinished li')].map((item) => item.textContent)";
     let cause = "waited for #1, which bob left in progress (lost work, 0:05)";
-    assert_eq!(browser.run(items), json!([format!("#2 Review{cause}"), "#1 Draftno agent took it"]));
+    assert_eq!(
+        browser.run(items),
+        json!([format!("#2 Review{cause}"), "#1 Draftbob left it in progress", "#3 Shipno agent took it"])
+    );
     browser.run("document.querySelector('#unfinished li .link').click()");
     assert_eq!(browser.text("#details > p"), format!("Unfinished: {cause}"));
     browser.run("[...document.querySelectorAll('#details .cause .link')].at(-1).click()");

@@ -1,4 +1,5 @@
-//! Why each unfinished task is unfinished: what it waited for, and what became of the task at the end of that chain.
+//! Why each unfinished task is unfinished: the task that it waits for, and what became of it. Both together are a chain to the
+//! task that began it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,9 +12,8 @@ use teamkeep_model::TaskStatus;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnfinishedTask {
     pub task: String,
-    /// The unfinished tasks that it waited for, each for the next one. It is empty if the task was ready or started.
-    pub waited_for: Vec<String>,
-    /// What became of the last of them, or of the task itself.
+    /// The unfinished task that it waits for; `None` if it was ready or started.
+    pub waits_for: Option<String>,
     pub end: TaskEnd,
     /// The agent that left it, returned it, has it, or did not start it.
     pub agent: Option<String>,
@@ -21,6 +21,7 @@ pub struct UnfinishedTask {
     pub incident: Option<String>,
 }
 
+/// What became of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskEnd {
@@ -36,14 +37,14 @@ pub enum TaskEnd {
     Unassigned,
 }
 
-/// The unfinished tasks, those of the worst incident first, and each after the tasks that it waited for.
+/// The unfinished tasks, those of the worst incident first, and of each incident first those that waited for no other.
 pub(super) fn unfinished(
     tasks: &[TaskHistory],
     incidents: &[Incident],
     is_over: bool,
 ) -> Vec<UnfinishedTask> {
-    let open: HashMap<&str, &TaskHistory> =
-        tasks.iter().filter(|task| task.is_unfinished()).map(|task| (task.id.as_str(), task)).collect();
+    let open: HashSet<&str> =
+        tasks.iter().filter(|task| task.is_unfinished()).map(|task| task.id.as_str()).collect();
     let mut losses: HashMap<&str, usize> = HashMap::new();
     for (place, incident) in incidents.iter().enumerate().filter(|(_, one)| one.cost.tasks_lost > 0) {
         for task in &incident.tasks {
@@ -51,27 +52,18 @@ pub(super) fn unfinished(
         }
     }
     let loss = |id: &str| losses.get(id).copied();
-    let row = |task: &&TaskHistory| {
-        let (mut waited_for, mut last, mut seen) = (Vec::new(), *task, HashSet::from([task.id.as_str()]));
+    let row = |task: &TaskHistory| {
         // A task in progress does not wait.
-        while last.status != TaskStatus::InProgress && last.holds.is_empty() {
-            let blockers = last.blocked_by.iter().filter_map(|id| open.get(id.as_str()).copied());
-            let blockers = blockers.filter(|blocker| !seen.contains(blocker.id.as_str()));
-            // Of several blockers, the one that the same incident lost.
-            let Some(next) = blockers.min_by_key(|blocker| loss(&blocker.id) != loss(&task.id)) else {
-                break;
-            };
-            seen.insert(&next.id);
-            waited_for.push(next.id.clone());
-            last = next;
-        }
+        let may_wait = task.status != TaskStatus::InProgress && task.holds.is_empty();
+        let blockers = task.blocked_by.iter().filter(|id| may_wait && open.contains(id.as_str()));
+        // Of several blockers, the one that the same incident lost.
+        let waits_for = blockers.min_by_key(|id| loss(id) != loss(&task.id)).cloned();
         let incident = loss(&task.id).map(|place| incidents[place].id.clone());
-        let (end, agent) = end_of(last, is_over);
-        UnfinishedTask { task: task.id.clone(), waited_for, end, agent, incident }
+        let (end, agent) = end_of(task, is_over);
+        UnfinishedTask { task: task.id.clone(), waits_for, end, agent, incident }
     };
-    let mut rows: Vec<UnfinishedTask> =
-        tasks.iter().filter(|task| task.is_unfinished()).map(|task| row(&task)).collect();
-    rows.sort_by_key(|row| (loss(&row.task).unwrap_or(usize::MAX), row.waited_for.len()));
+    let mut rows: Vec<UnfinishedTask> = tasks.iter().filter(|task| task.is_unfinished()).map(row).collect();
+    rows.sort_by_key(|row| (loss(&row.task).unwrap_or(usize::MAX), row.waits_for.is_some()));
     rows
 }
 

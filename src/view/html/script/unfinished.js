@@ -14,14 +14,23 @@ const unfinished = new Map((report.unfinished || []).map((row) => [row.task, row
 function causeOf(task) {
   const row = unfinished.get(task.id);
   if (!row) return null;
-  const [verb, rest] = TASK_ENDS[row.end] || [words(row.end), ""];
-  const who = row.agent ? agentLink(row.agent) : "no agent";
-  const why = row.waited_for.length ? ["waited for ", chainLinks(row.waited_for), ", which ", who, " ", verb, rest]
+  const chain = chainOf(row);
+  const last = chain.at(-1) || row;
+  const [verb, rest] = TASK_ENDS[last.end] || [words(last.end), ""];
+  const who = last.agent ? agentLink(last.agent) : "no agent";
+  const why = chain.length ? ["waited for ", chainLinks(chain.map((one) => one.task)), ", which ", who, " ", verb, rest]
     : [who, " ", verb, " it", rest];
   // The incident about unfinished work would repeat it.
   const incident = incidents.find((one) => one.id === row.incident && one.kind !== "unfinished-work");
   const name = incident && words(incident.kind) + ", " + since(stamp(incident.from), false);
   return [why, incident ? [" (", button({ class: "link" }, () => showIncident(incident), name), ")"] : null];
+}
+
+// The rows of the tasks that a task waited for, each for the next.
+function chainOf(row) {
+  const chain = new Set([row]);
+  for (let next = unfinished.get(row.waits_for); next && !chain.has(next); next = unfinished.get(next.waits_for)) chain.add(next);
+  return [...chain].slice(1);
 }
 
 function chainLinks(ids) {
