@@ -65,6 +65,7 @@ impl Notification {
             from: at,
             to: None,
             summary: "This is a test notification of teamkeep; no agent is stalled".to_owned(),
+            happened: String::new(),
             evidence: Vec::new(),
             chain: Vec::new(),
             cost: IncidentCost::default(),

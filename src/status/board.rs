@@ -230,6 +230,7 @@ mod tests {
             from: time(10),
             to: to.map(time),
             summary: String::new(),
+            happened: String::new(),
             evidence: Vec::new(),
             chain: Vec::new(),
             cost: IncidentCost::default(),

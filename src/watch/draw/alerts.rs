@@ -65,7 +65,7 @@ pub fn summary(incident: &Incident, moment: &Moment) -> String {
         return incident.summary.clone();
     }
     if !incident.kind.is_condition() || !lasts_at(incident, moment.at) {
-        return incident.summary.split("; ").next().unwrap_or_default().to_owned();
+        return incident.happened.clone();
     }
     let what = match incident.kind {
         IncidentKind::StalledAgent => "silent",

@@ -152,7 +152,8 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
         Some(after) => (after, false),
         None => (String::new(), true),
     };
-    draft.summary = format!("{name} {what} with {owned} in progress for {}{after}", duration(at - begin));
+    draft.summary = format!("{name} {what} with {owned} in progress for {}", duration(at - begin));
+    draft.consequence = after;
     if needs_work {
         draft.severity = Severity::High;
         draft.remedy = Some(match scene.case.is_over() {
@@ -253,7 +254,7 @@ fn describe(scene: &Scene<'_>, cause: &mut Draft) {
     let is_stated = cause.kind == IncidentKind::TasksDeleted && cause.lost == cause.tasks;
     if !is_stated {
         let were = if cause.lost.len() == 1 { "was" } else { "were" };
-        cause.summary = format!("{}; {} {were} never completed", cause.summary, task_names(&cause.lost));
+        cause.consequence += &format!("; {} {were} never completed", task_names(&cause.lost));
     }
     if matches!(cause.kind, IncidentKind::StalledAgent | IncidentKind::FailedAgent) {
         cause.severity = Severity::High;

@@ -25,6 +25,8 @@ pub(super) struct Draft {
     /// When which agent was silent with work, in milliseconds.
     pub silences: Vec<(String, (i64, i64))>,
     pub summary: String,
+    /// What followed from it, after the summary: `; #2 was never completed`. At a moment of the run it is not known yet.
+    pub consequence: String,
     pub chain: Vec<Step>,
     pub cost: IncidentCost,
     pub remedy: Option<String>,
@@ -52,6 +54,7 @@ impl Draft {
             lasted: None,
             silences: Vec::new(),
             summary: String::new(),
+            consequence: String::new(),
             chain: Vec::new(),
             cost: IncidentCost::default(),
             remedy: None,
@@ -146,7 +149,8 @@ impl Draft {
             tasks: if self.lost.is_empty() { self.tasks } else { self.lost },
             from: time(self.dated.unwrap_or(from)),
             to: (!scene.lasts(to)).then(|| time(to)),
-            summary: self.summary,
+            summary: format!("{}{}", self.summary, self.consequence),
+            happened: self.summary,
             evidence: self.chain.iter().map(|step| step.id.clone()).collect(),
             chain: self.chain,
             cost: self.cost,

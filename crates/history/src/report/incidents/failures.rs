@@ -121,11 +121,10 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
         1 => format!("the turn of {name}"),
         ends => format!("{} of {name} in a row", count(ends, "turn")),
     };
-    let after = match works_again {
-        true => format!("; it worked again after {}", duration(to - from)),
-        false => String::new(),
-    };
-    draft.summary = format!("{turns} failed{owned}: {why}{after}");
+    draft.summary = format!("{turns} failed{owned}: {why}");
+    if works_again {
+        draft.consequence = format!("; it worked again after {}", duration(to - from));
+    }
     if !works_again && scene.lasts(to) {
         draft.severity = Severity::High;
     }

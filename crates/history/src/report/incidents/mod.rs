@@ -44,6 +44,9 @@ pub struct Incident {
     pub to: Option<Timestamp>,
     /// One sentence. It may quote the run, so escape it for a terminal.
     pub summary: String,
+    /// The beginning of the summary, without what followed.
+    #[serde(skip)]
+    pub happened: String,
     /// The ids of the timeline's entries in `chain`.
     pub evidence: Vec<String>,
     /// The evidence for people, in order.

@@ -90,7 +90,6 @@ impl<'a> Scene<'a> {
         silences
     }
 
-    /// When the agent read a message with this text that was sent at this time.
     /// The agent's first activity after that time.
     pub(crate) fn next_activity(&self, name: &str, after: i64) -> Option<i64> {
         self.activity.of_agent(name).iter().copied().find(|at| *at > after)

@@ -126,16 +126,15 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
         draft.step(next, format!("{name} {what}"));
     }
     let owned = task_names(&draft.tasks);
-    let waited = match waiting.len() {
-        0 => String::new(),
-        number => format!("; {} waited for it", count(number, "message")),
-    };
+    if !waiting.is_empty() {
+        draft.consequence = format!("; {} waited for it", count(waiting.len(), "message"));
+    }
     let was = if scene.lasts(to) { "has been" } else { "was" };
     let time = match silences.len() {
         1 => format!("for {}", duration(silent)),
         times => format!("{times} times, for {} in all,", duration(silent)),
     };
-    draft.summary = format!("{name} {was} silent {time} with {owned} in progress{waited}");
+    draft.summary = format!("{name} {was} silent {time} with {owned} in progress");
     if scene.lasts(to) || silent >= SEVERE * millis(scene.limits.silent) {
         draft.severity = Severity::High;
     }
@@ -228,6 +227,7 @@ fn join(scene: &Scene<'_>, all: &mut Draft, name: &str, tasks: &[&TaskHistory], 
     let (time, owned) = (duration(all.span.1 - all.span.0), task_names(&all.tasks));
     let were = if scene.lasts(to) { "have been" } else { "were" };
     let names = listed(&all.agents);
+    all.consequence.clear();
     all.summary = format!("{names} {were} silent at the same time for {time} with {owned} in progress");
     all.spend(wasted(scene, name, tasks));
 }
