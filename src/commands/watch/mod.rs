@@ -51,23 +51,23 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     }
     let reader = Reader { context, wanted: args.run.as_deref() };
     let mut state = WatchState::default();
-    let (shown, recording, empty) = match reader.first()? {
-        Some((shown, opened, recording)) => {
+    let (shown, recording) = match reader.first()? {
+        Ok((shown, opened, recording)) => {
             catalog::warn_damaged(context, shown.catalog(), &opened);
             recording.data.problems().iter().take(FEW).for_each(|problem| context.ui.warn(problem));
             state = WatchState::of(&recording);
             if let Some(speed) = args.speed {
                 state.player = Player { playback: Playback::Playing(recording.start()), speed };
             }
-            (Some(shown), Some(recording), None)
+            (Some(shown), Ok(recording))
         }
-        None => (None, None, Some(reader.nothing()?)),
+        Err(empty) => (None, Err(empty)),
     };
     let (sender, events) = channel();
     let (running, stop) = channel();
     let input = sender.clone();
     let screen = Screen::open(move |event| drop(input.send(Event::Input(event))))?;
-    let mut board = Board { context, recording, empty, state, screen };
+    let mut board = Board { context, recording, state, screen };
     std::thread::scope(|scope| {
         // Dropping it ends the thread.
         let _running = running;
@@ -85,10 +85,8 @@ enum Event {
 
 struct Board<'a> {
     context: &'a Context,
-    /// `None` before the first run.
-    recording: Option<Recording>,
-    /// Why there is no run.
-    empty: Option<Error>,
+    /// The run, or the error as long as nothing is recorded.
+    recording: Result<Recording>,
     state: WatchState,
     screen: Screen,
 }
@@ -99,19 +97,20 @@ impl Board<'_> {
         let mut last = Instant::now();
         loop {
             let drawn = match &self.recording {
-                Some(recording) => {
+                Ok(recording) => {
                     let moment = recording.moment(self.state.player.playback, self.context.clock.now());
                     self.screen.draw(|frame| draw(frame, recording, &moment, &mut self.state))
                 }
-                None => self.screen.draw(|frame| draw_waiting(frame, self.empty.iter())),
+                Err(empty) => self.screen.draw(|frame| draw_waiting(frame, empty)),
             };
             if drawn.is_err() {
                 // The terminal is gone. Its signal may be late.
                 return Ok(ended_by(SIGHUP));
             }
             let first = events.recv_timeout(self.interval());
-            let times = self.recording.as_ref().map(|recording| recording.times.as_slice());
-            self.state.player.advance(last.elapsed(), times.unwrap_or_default());
+            if let Ok(recording) = &self.recording {
+                self.state.player.advance(last.elapsed(), &recording.times);
+            }
             last = Instant::now();
             for event in first.into_iter().chain(events.try_iter()) {
                 if let Some(code) = self.handle(event)? {
@@ -136,7 +135,7 @@ impl Board<'_> {
                 let _ = kill_current_process_group(Signal::TSTP);
             }
             Event::Input(Input::Key(key)) => {
-                let Some(recording) = &self.recording else {
+                let Ok(recording) = &self.recording else {
                     return Ok(is_quit(key).then_some(ExitCode::SUCCESS));
                 };
                 let moment = recording.moment(self.state.player.playback, self.context.clock.now());
@@ -155,13 +154,13 @@ impl Board<'_> {
     fn interval(&self) -> Duration {
         match self.state.player.playback {
             Playback::Playing(_) => FRAME,
-            Playback::End if self.recording.as_ref().is_some_and(Recording::is_running) => TICK,
+            Playback::End if self.recording.as_ref().is_ok_and(Recording::is_running) => TICK,
             _ => NO_TICK,
         }
     }
 
     fn renew(&mut self, new: Recording) {
-        if let Some(before) = &self.recording {
+        if let Ok(before) = &self.recording {
             let is_other = new.data.run.run != before.data.run.run;
             // A new team does not interrupt the look at the past of another one.
             if is_other && self.state.is_in_past() {
@@ -169,7 +168,7 @@ impl Board<'_> {
             }
             self.state.renew(before, &new);
         }
-        self.recording = Some(new);
+        self.recording = Ok(new);
     }
 }
 

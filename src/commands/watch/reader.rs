@@ -45,7 +45,7 @@ pub struct Shown {
     cost: Duration,
 }
 
-/// The result of the first read.
+/// A run that was read.
 pub type First = (Shown, OpenedRun, Recording);
 
 /// Size, and time in seconds and nanoseconds.
@@ -61,23 +61,24 @@ impl Shown {
 }
 
 impl Reader<'_> {
-    /// Reads the run that the user named, else the running one that started last, else the last one. `None`: nothing
-    /// is recorded yet, and the user named no run.
-    pub fn first(&self) -> Result<Option<First>> {
+    /// Reads the run that the user named, else the running one that started last, else the last one. If nothing is recorded yet
+    /// and the user named no run, returns the error that reports that.
+    pub fn first(&self) -> Result<Result<First>> {
         let start = Instant::now();
-        let catalog = catalog(self.context)?;
-        if self.wanted.is_none() && catalog.runs.is_empty() && catalog.damaged.is_empty() {
-            return Ok(None);
-        }
-        let run = self.choose(&catalog)?.clone();
+        let (catalog, run) = self.find()?;
+        let Some(run) = run else { return Ok(Err(catalog.empty())) };
         let bytes: u64 = segments(&catalog, &run).iter().map(|segment| segment.size).sum();
         let _progress = self.context.ui.progress(&format!("reading {} of log", size(bytes)), 0);
-        self.read(catalog, run, start).map(Some)
+        self.read(catalog, run, start).map(Ok)
     }
 
-    /// Why there is no run.
-    pub fn nothing(&self) -> Result<Error> {
-        Ok(catalog(self.context)?.empty())
+    fn find(&self) -> Result<(RunCatalog, Option<RunRecord>)> {
+        let catalog = catalog(self.context)?;
+        if self.wanted.is_none() && catalog.runs.is_empty() && catalog.damaged.is_empty() {
+            return Ok((catalog, None));
+        }
+        let run = self.choose(&catalog)?.clone();
+        Ok((catalog, Some(run)))
     }
 
     fn choose<'c>(&self, catalog: &'c RunCatalog) -> Result<&'c RunRecord> {
@@ -87,12 +88,7 @@ impl Reader<'_> {
         }
     }
 
-    fn read(
-        &self,
-        catalog: RunCatalog,
-        run: RunRecord,
-        start: Instant,
-    ) -> Result<(Shown, OpenedRun, Recording)> {
+    fn read(&self, catalog: RunCatalog, run: RunRecord, start: Instant) -> Result<First> {
         // Before the read: what arrives meanwhile is a change.
         let (segments, files) = (segments(&catalog, &run), self.files(&catalog, &run));
         let mut opened = catalog.open_runs(&[&run])?;
@@ -120,17 +116,21 @@ impl Reader<'_> {
         while stop.recv_timeout(interval(&shown)) == Err(RecvTimeoutError::Timeout) {
             let new = match &mut shown {
                 Some(shown) => self.next(shown),
-                None => self.first().map(|first| {
-                    first.map(|(new, _, recording)| {
-                        shown = Some(new);
-                        recording
-                    })
-                }),
+                None => self.awaited(&mut shown),
             };
             if let Some(new) = new.transpose() {
                 let _ = events.send(Event::Recording(new.map(Box::new)));
             }
         }
+    }
+
+    /// The first run, once there is one. The board is on the screen, so no progress is shown.
+    fn awaited(&self, shown: &mut Option<Shown>) -> Result<Option<Recording>> {
+        let start = Instant::now();
+        let (catalog, Some(run)) = self.find()? else { return Ok(None) };
+        let (new, _, recording) = self.read(catalog, run, start)?;
+        *shown = Some(new);
+        Ok(Some(recording))
     }
 
     /// Reads the run, or the next one, if that is due.

@@ -61,13 +61,11 @@ pub fn draw(frame: &mut Frame<'_>, recording: &Recording, moment: &Moment, state
     }
 }
 
-/// Draws that there is no run yet, and why.
-pub fn draw_waiting<'a>(frame: &mut Frame<'_>, why: impl Iterator<Item = &'a Error>) {
+/// Draws the screen as long as nothing is recorded.
+pub fn draw_waiting(frame: &mut Frame<'_>, empty: &Error) {
     let mut page = Page::new(frame.area().width.into());
-    for error in why {
-        page.row(PLAIN, format!("{error}; waiting for a team …"));
-        error.hints.iter().for_each(|hint| page.row(DIM, hint));
-    }
+    page.row(PLAIN, format!("{empty}; waiting for a team …"));
+    empty.hints.iter().for_each(|hint| page.row(DIM, hint));
     page.row(DIM, "q quit");
     for (row, area) in page.rows.into_iter().zip(frame.area().rows()) {
         put(frame, area, [row]);
