@@ -329,7 +329,7 @@ install_all() {
     report 'next:'
     case :${PATH:-}: in
         *:"$prefix/bin":*) ;;
-        *) report "  add it to PATH, here and in your shell's profile: export PATH=$(quoted "$prefix/bin"):\$PATH" ;;
+        *) report "  add the programs to PATH, here and in your shell's profile: export PATH=$(quoted "$prefix/bin"):\$PATH" ;;
     esac
     [ "$hooks" = no ] || report '  restart sessions that run now: they keep the hooks that they started with'
     report '  check the setup: teamkeep doctor'

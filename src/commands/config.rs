@@ -213,7 +213,7 @@ impl ShowArgs {
         let is_in = |wanted: &str| {
             key.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
         };
-        self.table.as_deref().is_none_or(|wanted| is_in(wanted) || (wanted == "policy" && is_in_rules(key)))
+        self.table.as_deref().is_none_or(|wanted| is_in(wanted) || (wanted == "policy" && is_in("rule")))
     }
 
     fn check_table<'a>(&self, keys: &'a [Key]) -> Result<()> {
@@ -225,10 +225,6 @@ impl ShowArgs {
         let tables: BTreeSet<&str> = keys.iter().map(table).collect();
         Err(error::unknown("table", wanted, &Vec::from_iter(tables)).of_usage())
     }
-}
-
-fn is_in_rules(key: &str) -> bool {
-    key.starts_with("rule[")
 }
 
 /// Prints each key that is set, or every key, with its value and its origin.

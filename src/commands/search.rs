@@ -134,7 +134,7 @@ struct Printer<'a> {
     start: Instant,
     /// For JSON, which is one object.
     hits: Vec<Hit>,
-    /// The hit before.
+    /// The last one that was printed.
     last: Option<Hit>,
     count: usize,
 }
@@ -172,8 +172,11 @@ impl Printer<'_> {
             self.progress = None;
         }
         let detail = if self.args.full { HitDetail::Text } else { HitDetail::Excerpt };
-        let place = |hit: &Hit| (hit.run.clone(), hit.session.clone().filter(|_| hit.run.is_none()));
-        let is_new = self.last.as_ref().is_none_or(|last| place(last) != place(&hit));
+        let is_of_same = |last: &Hit| match hit.run {
+            None => last.run.is_none() && last.session == hit.session,
+            _ => last.run == hit.run,
+        };
+        let is_new = !self.last.as_ref().is_some_and(is_of_same);
         let mut document = Document::default();
         if self.count > 1 && (is_new || self.args.full) {
             document.blank();
@@ -206,12 +209,11 @@ impl Printer<'_> {
             let object = json!({"v": 1, "hits": self.hits, "more": found.has_more, "stopped": stopped});
             output::print_json(context, &object)?;
         } else {
-            if let Some(last) = self.last.as_ref().filter(|_| !args.full) {
-                let text = view::command("to open the last one:", last).to_terminal(None);
-                quiet(self.out.write_all(text.as_bytes()))
-                    .map_err(|error| Error::caused("cannot write to stdout", error))?;
-            }
-            quiet(self.out.flush()).map_err(|error| Error::caused("cannot write to stdout", error))?;
+            let last = self.last.as_ref().filter(|_| !args.full);
+            let command = last.map(|last| view::command("to open the last hit:", last).to_terminal(None));
+            let written = self.out.write_all(command.unwrap_or_default().as_bytes());
+            quiet(written.and_then(|()| self.out.flush()))
+                .map_err(|error| Error::caused("cannot write to stdout", error))?;
             match (self.count, found.has_more) {
                 (0, _) => self.print_no_match(found),
                 (_, true) => {

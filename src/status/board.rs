@@ -37,6 +37,13 @@ pub struct Member {
     pub tasks: Vec<String>,
 }
 
+impl Member {
+    /// The order of agents for people: who needs attention comes first. A row moves only when its agent changes its state.
+    pub fn rank(&self) -> (AgentState, &str) {
+        (self.state, &self.name)
+    }
+}
+
 /// The state of an agent for people, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -53,9 +53,7 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
             Line::from([bold("hint:"), plain(format!("run `{fix}` to apply the safe fixes"))]).hanging(6),
         );
     }
-    if !document.blocks.is_empty() {
-        document.blank();
-    }
+    document.blank();
     let skipped = match others.iter().filter(|finding| finding.verdict == CheckVerdict::Unknown).count() {
         0 => String::new(),
         skipped => format!(", {skipped} skipped"),

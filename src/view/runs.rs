@@ -10,7 +10,7 @@ use teamkeep_history::report::{RunOutcome, RunSummary, Severity};
 use teamkeep_model::time::{self, Timestamp};
 
 /// Titles of the columns; `#` marks numbers.
-const TITLES: [&str; 8] = ["", "RUN", "TITLE", "TASKS#", "WORST", "COST#", "DURATION#", "AGE#"];
+const TITLES: [&str; 8] = ["", "RUN", "TITLE", "TASKS#", "INCIDENTS", "COST#", "DURATION#", "AGE#"];
 const TITLE: usize = 2;
 /// A title is not cut to less than this.
 const MIN_TITLE_COLUMNS: usize = 12;

@@ -126,9 +126,8 @@ fn board(board: &Board, now: Timestamp, document: &mut Document) {
     document.line([plain("  Members"), dim(format!("({counts})"))]);
     let width = members.iter().map(|member| member.state.word().len()).max().unwrap_or_default();
     let names = members.iter().map(|member| member.name.chars().count()).max().unwrap_or_default();
-    // Who needs attention comes first.
     let mut members: Vec<&Member> = members.iter().collect();
-    members.sort_by_key(|member| (member.state, member.name.as_str()));
+    members.sort_by_key(|member| member.rank());
     for member in members {
         let unread = if member.unread > 0 { format!("{} unread", member.unread) } else { String::new() };
         let own = tasks.iter().filter(|task| member.tasks.contains(&task.id));

@@ -115,7 +115,7 @@ impl Recording {
             true => self.observed.board(&self.data),
             false => self.observed.board_at(&self.data, at),
         };
-        sort(&mut board);
+        board.members.sort_by(|one, other| one.rank().cmp(&other.rank()));
         let known = self.messages.partition_point(|place| self.entries()[*place].at <= at);
         Moment {
             at,
@@ -151,9 +151,4 @@ impl Recording {
         let count = self.times.partition_point(|time| *time < at);
         count.checked_sub(1).and_then(|place| self.times.get(place)).copied()
     }
-}
-
-/// Sorts the agents by state, worst first, and then by name: a row moves only when its agent changes its state.
-fn sort(board: &mut Board) {
-    board.members.sort_by(|one, other| (one.state, &one.name).cmp(&(other.state, &other.name)));
 }

@@ -52,7 +52,7 @@ impl Context {
     }
 
     /// Warns that the store does not exist, in commands that would otherwise report that nothing is wrong.
-    /// Tells that an override has no effect on the teams of the usual store.
+    /// Notes that an override has no effect on the teams of the usual store.
     pub fn note_other_store(&self) {
         if let Some(usual) = access::usual_beside(&self.paths, &self.env) {
             let (store, usual) = (self.paths.store.display(), usual.display());

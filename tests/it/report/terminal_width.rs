@@ -75,10 +75,10 @@ fn listed(sandbox: &Sandbox, columns: Option<usize>) -> String {
 #[test]
 fn wide_terminal_shows_each_title_in_full() {
     insta::assert_snapshot!(runs(None), @"
-      RUN  TITLE                                                                                    TASKS WORST      DURATION     AGE
-    ✓ 49f4 Write, review and fuzz a parser for the 本 grammar, and keep each of the old tests green   1/1                 4 s 1 h ago
-    ○ ec3b Task 1                                                                                     0/1 1 medium        3 s 1 h ago
-    ● 02ea parser-team                                                                                             1 h 59 min     now
+      RUN  TITLE                                                                                    TASKS INCIDENTS   DURATION     AGE
+    ✓ 49f4 Write, review and fuzz a parser for the 本 grammar, and keep each of the old tests green   1/1                  4 s 1 h ago
+    ○ ec3b Task 1                                                                                     0/1 1 medium         3 s 1 h ago
+    ● 02ea parser-team                                                                                              1 h 59 min     now
     3 of 7 runs
     ");
 }
@@ -88,10 +88,10 @@ fn titles_are_cut_at_80_columns() {
     let told = runs(Some(80));
     assert!(told.lines().all(|line| line.width() <= 80));
     insta::assert_snapshot!(told, @"
-      RUN  TITLE                              TASKS WORST      DURATION     AGE
-    ✓ 49f4 Write, review and fuzz a parser f…   1/1                 4 s 1 h ago
-    ○ ec3b Task 1                               0/1 1 medium        3 s 1 h ago
-    ● 02ea parser-team                                       1 h 59 min     now
+      RUN  TITLE                            TASKS INCIDENTS   DURATION     AGE
+    ✓ 49f4 Write, review and fuzz a parser…   1/1                  4 s 1 h ago
+    ○ ec3b Task 1                             0/1 1 medium         3 s 1 h ago
+    ● 02ea parser-team                                      1 h 59 min     now
     3 of 7 runs
     ");
 }
@@ -101,9 +101,9 @@ fn the_last_columns_are_left_out_at_40_columns() {
     let told = runs(Some(40));
     assert!(told.lines().all(|line| line.width() <= 40));
     insta::assert_snapshot!(told, @"
-      RUN  TITLE         TASKS WORST
-    ✓ 49f4 Write, revie…   1/1
-    ○ ec3b Task 1          0/1 1 medium
+      RUN  TITLE        TASKS INCIDENTS
+    ✓ 49f4 Write, revi…   1/1
+    ○ ec3b Task 1         0/1 1 medium
     ● 02ea parser-team
     3 of 7 runs
     ");

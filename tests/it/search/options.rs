@@ -88,7 +88,7 @@ fn excerpts_full_texts_and_limits_are_as_the_help_says() {
     let lines: Vec<&str> = limited.out.lines().collect();
     assert_eq!(lines.len(), 5, "the run, three hits, and how to open one: {}", limited.out);
     assert_eq!(lines[0], "cccccccc-0000-4000-8000-000000000001", "a session without a run");
-    assert!(lines[4].starts_with("to open the last one: teamkeep log "), "{}", limited.out);
+    assert!(lines[4].starts_with("to open the last hit: teamkeep log "), "{}", limited.out);
     let full = sandbox.run(&["search", "needle", "-n", "3", "--full"]);
     assert_eq!(full.out.matches("  $ teamkeep log ").count(), 3, "{}", full.out);
     assert!(limited.out.find("needle 24") < limited.out.find("needle 23"), "the newest first");

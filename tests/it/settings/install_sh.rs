@@ -124,7 +124,7 @@ fn paths_with_spaces_are_quoted_in_printed_commands() {
     to remove the hooks: '~/my tools/bin/teamkeep' uninstall
     agent teams are off; to turn them on: '~/my tools/bin/teamkeep' install --enable-teams
     next:
-      add it to PATH, here and in your shell's profile: export PATH='~/my tools/bin':$PATH
+      add the programs to PATH, here and in your shell's profile: export PATH='~/my tools/bin':$PATH
       restart sessions that run now: they keep the hooks that they started with
       check the setup: teamkeep doctor
     to undo all of this: ~/clone/install.sh --uninstall --prefix '~/my tools'
