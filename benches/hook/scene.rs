@@ -305,11 +305,17 @@ impl Scene {
         command.env_remove("CLAUDE_PID");
         let took = time(&mut command, end.to_string().as_bytes());
         // Do not measure the detached process with the next scene.
-        let unfinished = self.store().join("archive/unfinished");
-        while std::fs::read_dir(&unfinished).is_ok_and(|mut marks| marks.next().is_some()) {
+        while !self.unfinished().is_empty() {
             std::thread::sleep(Duration::from_millis(5));
         }
         took
+    }
+
+    /// The marks of runs that ended and whose transcripts are not archived yet.
+    fn unfinished(&self) -> Vec<PathBuf> {
+        let marks = std::fs::read_dir(self.store().join("marks")).into_iter().flatten();
+        let paths = marks.map(|mark| mark.unwrap().path());
+        paths.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("unfinished-")).collect()
     }
 
     /// Adds this many ended runs to the archive, and this many bytes to the log.
@@ -332,9 +338,12 @@ impl Scene {
             );
             archive.update_run(&subject, |_, run| run.end(EndedBy::SessionEnd, None, at)).unwrap();
             let memory = self.store().join(format!("sessions/s{number}.json"));
+            std::fs::create_dir_all(memory.parent().unwrap()).unwrap();
             std::fs::write(memory, json!({"v": 1, "team": "team-0"}).to_string()).unwrap();
         }
-        std::fs::remove_dir_all(self.store().join("archive/unfinished")).unwrap();
+        for mark in self.unfinished() {
+            std::fs::remove_file(mark).unwrap();
+        }
         self.fill_log(bytes, at);
         std::thread::sleep(Duration::from_millis(100));
         time(&mut self.hook("post-tool-use"), &self.payload);
