@@ -1,11 +1,13 @@
 //! The terminal board of a run: `teamkeep watch`.
 //!
 //! A [`Recording`] holds all data of the run, a [`Moment`] its state at one time, and a [`WatchState`] the choices of the user:
-//! panel, selection, filter and time. [`WatchState::press`] handles a key, and [`draw()`] draws all three.
+//! panel, selection, filter and time. [`WatchState::press`] handles a key, [`WatchState::point`] the mouse, and [`draw()`] draws all
+//! three.
 
 mod draw;
 mod keys;
 mod lists;
+mod mouse;
 mod player;
 mod recording;
 mod state;
@@ -14,6 +16,7 @@ mod terminal;
 pub use draw::{draw, draw_waiting};
 pub use keys::{Outcome, is_quit};
 pub use lists::{Lists, Panel, Selection};
+pub use mouse::{Spot, Spots};
 pub use player::{Playback, Player, Speed};
 pub use recording::{Alert, Moment, Recording};
 pub use state::{Mode, Subject, WatchState};

@@ -1,6 +1,7 @@
 //! The choices of the user: panel, selection, filter and time.
 
 use super::lists::{Lists, Panel, Selection};
+use super::mouse::Spots;
 use super::player::{Playback, Player};
 use super::recording::Recording;
 
@@ -12,6 +13,17 @@ pub enum Subject {
     Task(String),
     /// A place in [`Recording::messages`].
     Message(usize),
+}
+
+impl Subject {
+    fn panel(&self) -> Panel {
+        match self {
+            Subject::Incident(_) => Panel::Alerts,
+            Subject::Agent(_) => Panel::Agents,
+            Subject::Task(_) => Panel::Tasks,
+            Subject::Message(_) => Panel::Messages,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -42,6 +54,8 @@ pub struct WatchState {
     pub copied: Option<String>,
     /// The time that was shown at first.
     pub opened: Playback,
+    /// The places of the screen, as drawn last.
+    pub spots: Spots,
 }
 
 impl WatchState {
@@ -74,6 +88,20 @@ impl WatchState {
                 // The newest is followed.
                 let is_newest = row + 1 >= lists.messages.len();
                 selection.message = lists.messages.get(row).copied().filter(|_| !is_newest);
+            }
+        }
+    }
+
+    /// Selects an item, and the panel that it is in.
+    pub fn select_item(&mut self, subject: &Subject, lists: &Lists<'_>) {
+        self.panel = subject.panel();
+        match subject {
+            Subject::Incident(id) => self.selection.alert = Some(id.clone()),
+            Subject::Agent(name) => self.selection.agent = Some(name.clone()),
+            Subject::Task(id) => self.selection.task = Some(id.clone()),
+            Subject::Message(place) => {
+                let row = lists.messages.binary_search(place).unwrap_or(0);
+                self.select(lists, row);
             }
         }
     }

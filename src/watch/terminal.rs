@@ -11,7 +11,9 @@ use ratatui_core::style::Style;
 use ratatui_core::terminal::{Frame, Terminal, TerminalOptions, Viewport};
 use ratatui_crossterm::CrosstermBackend;
 use ratatui_crossterm::crossterm::cursor::{Hide, Show};
-use ratatui_crossterm::crossterm::event::{self, Event, KeyEvent};
+use ratatui_crossterm::crossterm::event::{
+    self, DisableMouseCapture, EnableMouseCapture, Event, KeyEvent, MouseEvent, MouseEventKind,
+};
 use ratatui_crossterm::crossterm::style::force_color_output;
 use ratatui_crossterm::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
@@ -32,6 +34,7 @@ const MAX_SIZE: usize = 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Input {
     Key(KeyEvent),
+    Mouse(MouseEvent),
     /// A signal that ends or stops the process, or the one of a new size. A terminal that is gone counts as SIGHUP.
     Signal(i32),
 }
@@ -66,7 +69,7 @@ impl Screen {
 
     fn enter(&mut self) -> io::Result<()> {
         enable_raw_mode()?;
-        execute!(io::stdout(), EnterAlternateScreen, Hide)?;
+        execute!(io::stdout(), EnterAlternateScreen, EnableMouseCapture, Hide)?;
         self.resize()
     }
 
@@ -122,8 +125,10 @@ fn read_keys(send: &impl Fn(Input)) -> io::Result<()> {
             return Ok(());
         }
         loop {
-            if let Event::Key(key) = event::read()? {
-                send(Input::Key(key));
+            match event::read()? {
+                Event::Key(key) => send(Input::Key(key)),
+                Event::Mouse(event) if event.kind != MouseEventKind::Moved => send(Input::Mouse(event)),
+                _ => {}
             }
             // A wait of zero would miss keys that were read together.
             if !event::poll(MORE_KEYS)? {
@@ -137,6 +142,6 @@ fn read_keys(send: &impl Fn(Input)) -> io::Result<()> {
 pub fn close() {
     if is_raw_mode_enabled().unwrap_or(false) {
         let _ = disable_raw_mode();
-        let _ = execute!(io::stdout(), Show, LeaveAlternateScreen);
+        let _ = execute!(io::stdout(), DisableMouseCapture, Show, LeaveAlternateScreen);
     }
 }

@@ -134,6 +134,12 @@ impl Board<'_> {
             {
                 let _ = kill_current_process_group(Signal::TSTP);
             }
+            Event::Input(Input::Mouse(event)) => {
+                let Ok(recording) = &self.recording else { return Ok(None) };
+                let moment = recording.moment(self.state.player.playback, self.context.clock.now());
+                let lists = Lists::of(recording, &moment, &self.state.filter);
+                self.state.point(event, recording, &lists);
+            }
             Event::Input(Input::Key(key)) => {
                 let Ok(recording) = &self.recording else {
                     return Ok(is_quit(key).then_some(ExitCode::SUCCESS));

@@ -11,6 +11,8 @@ use super::tasks::after;
 use crate::status::Member;
 use crate::view::{FOR_APPROVAL, Span, YELLOW, bold, dim, name_style, plain, styled};
 use crate::watch::lists::Panel;
+use crate::watch::mouse::Spot;
+use crate::watch::state::Subject;
 
 /// Columns of the longest shown name.
 const MAX_NAME: usize = 18;
@@ -51,6 +53,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let marked = scene.marked(Panel::Agents);
     for (place, row) in shown.clone().zip(area.rows()) {
         let mark = if marked == Some(place) { "▸" } else { " " };
+        scene.put_spot(row, Spot::Item(Subject::Agent(agents[place].name.clone())));
         for (cell, column) in cells(scene, mark, agents[place]).into_iter().zip(columns.iter()) {
             put(frame, column.intersection(row), cell);
         }

@@ -9,7 +9,9 @@ use super::panel::{PLAIN, fitting, put, severity};
 use crate::status::{Item, lasts_at};
 use crate::view::{DIM, Span, bold, dim, lasted, plain, styled};
 use crate::watch::lists::Panel;
+use crate::watch::mouse::Spot;
 use crate::watch::recording::{Alert, Moment};
+use crate::watch::state::Subject;
 use teamkeep_history::report::{Incident, IncidentKind, Severity};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::{self, Timestamp};
@@ -41,7 +43,9 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
         let mark = bold(if marked == Some(place) { "▸" } else { " " });
         let own = remedy.as_ref().filter(|_| place == selected);
         let row = row(scene, &alerts[place], own.is_none());
-        put(frame, rows.next().unwrap_or_default(), [mark].into_iter().chain(row));
+        let area = rows.next().unwrap_or_default();
+        scene.put_spot(area, Spot::Item(Subject::Incident(alerts[place].id.clone())));
+        put(frame, area, [mark].into_iter().chain(row));
         if let Some(remedy) = own {
             let note = if scene.state.copied.as_ref() == Some(remedy) { "copied" } else { "y: copy" };
             let pieces = [dim(REMEDY), plain(remedy), dim(format!("  {note}"))];

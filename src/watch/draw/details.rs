@@ -52,6 +52,10 @@ const GROUPS: [(&str, &[(&str, &str)]); 3] = [
                 "f",
                 "follow: to the newest message, and to now or to the end; a past run opens at its worst incident",
             ),
+            (
+                "mouse",
+                "a click selects, a second one opens, the wheel scrolls, and the bar of the time seeks; with Shift, most terminals select text",
+            ),
             ("q, Ctrl-C", "quit"),
         ],
     ),

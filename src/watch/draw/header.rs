@@ -8,6 +8,7 @@ use super::Scene;
 use super::panel::{counted, put, row_below, severity, short};
 use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, elapsed, one_line, plain, styled, thousands};
 use crate::watch::lists::Panel;
+use crate::watch::mouse::Spot;
 use crate::watch::player::Playback;
 use crate::watch::state::Mode;
 use teamkeep_history::report::{RunOutcome, RunVerdict, Severity};
@@ -140,6 +141,7 @@ fn time_bar(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     };
     let from = |column: u16| Rect { x: area.x + used + column, width: room - column, ..area };
     let now = place(at);
+    scene.put_spot(from(0), Spot::Time(start, end));
     put(frame, from(0), [styled(GREEN, "━".repeat(now.into()))]);
     put(frame, from(now), [dim("─".repeat((room - now).into()))]);
     for incident in recording.observed.incidents() {

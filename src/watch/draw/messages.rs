@@ -8,6 +8,8 @@ use super::layout::Need;
 use super::panel::{PLAIN, list, title};
 use crate::view::{DIM, RED, Span, YELLOW, bold, count, dim, first_line, name_style, plain, styled};
 use crate::watch::lists::Panel;
+use crate::watch::mouse::Spot;
+use crate::watch::state::Subject;
 use teamkeep_history::timeline::{Entry, MessageEvent};
 use teamkeep_model::time;
 
@@ -31,7 +33,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>) {
     let selected = scene.selected(Panel::Messages);
     // The end, or everything from the selected message on.
     let start = messages.len().saturating_sub(area.height.into()).min(selected);
-    list(frame, area, start..messages.len(), scene.marked(Panel::Messages), |place| {
+    list(frame, area, start..messages.len(), scene.marked(Panel::Messages), |place, row| {
+        scene.put_spot(row, Spot::Item(Subject::Message(messages[place])));
         message(&scene.recording.entries()[scene.recording.messages[messages[place]]])
     });
 }

@@ -11,10 +11,13 @@ mod panel;
 mod subject;
 mod tasks;
 
+use std::cell::RefCell;
+
 use ratatui_core::layout::{Constraint, Layout, Rect};
 use ratatui_core::terminal::Frame;
 
 use super::lists::{Lists, Panel};
+use super::mouse::{Spot, Spots};
 use super::recording::{Moment, Recording};
 use super::state::{Mode, WatchState};
 use crate::view::DIM;
@@ -33,9 +36,14 @@ struct Scene<'a> {
     moment: &'a Moment,
     lists: &'a Lists<'a>,
     state: &'a WatchState,
+    spots: &'a RefCell<Spots>,
 }
 
 impl Scene<'_> {
+    fn put_spot(&self, area: Rect, spot: Spot) {
+        self.spots.borrow_mut().put(area, spot);
+    }
+
     fn has_focus(&self, panel: Panel) -> bool {
         self.state.panel == panel
     }
@@ -55,9 +63,12 @@ impl Scene<'_> {
 pub fn draw(frame: &mut Frame<'_>, recording: &Recording, moment: &Moment, state: &mut WatchState) {
     if let Mode::Details { .. } | Mode::Help { .. } = state.mode {
         details::draw(frame, recording, moment, state);
+        state.spots = Spots::default();
     } else {
+        let spots = RefCell::default();
         let lists = Lists::of(recording, moment, &state.filter);
-        board(frame, Scene { recording, moment, lists: &lists, state });
+        board(frame, Scene { recording, moment, lists: &lists, state, spots: &spots });
+        state.spots = spots.into_inner();
     }
 }
 
@@ -112,6 +123,7 @@ fn need(scene: Scene<'_>, panel: Panel) -> Need {
 }
 
 fn panel(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>, panel: Panel) {
+    scene.put_spot(area, Spot::Panel(panel));
     match panel {
         Panel::Alerts => alerts::draw(frame, area, scene),
         Panel::Agents => agents::draw(frame, area, scene),

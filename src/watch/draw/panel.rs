@@ -54,11 +54,11 @@ pub fn list(
     area: Rect,
     places: Range<usize>,
     marked: Option<usize>,
-    row: impl Fn(usize) -> Vec<Span>,
+    row: impl Fn(usize, Rect) -> Vec<Span>,
 ) {
     for (place, area) in places.zip(area.rows()) {
         let mark = if marked == Some(place) { "▸" } else { " " };
-        put(frame, area, [bold(mark)].into_iter().chain(row(place)));
+        put(frame, area, [bold(mark)].into_iter().chain(row(place, area)));
     }
 }
 

@@ -9,6 +9,8 @@ use super::panel::{PLAIN, fitting, list, put, row_below, short, state, title};
 use crate::status::{AgentState, Board, Item, Member};
 use crate::view::{DIM, GREEN, RED, Span, bold, cut_to, dim, name_style, styled};
 use crate::watch::lists::{COLUMNS, Panel};
+use crate::watch::mouse::Spot;
+use crate::watch::state::Subject;
 use teamkeep_model::TaskStatus;
 
 /// The blockers that a row names.
@@ -47,7 +49,10 @@ fn column_of_board(frame: &mut Frame<'_>, area: Rect, scene: Scene<'_>, index: u
     let selected = if is_selected { scene.selected(Panel::Tasks) } else { 0 };
     let marked = scene.marked(Panel::Tasks).filter(|_| is_selected);
     let shown = fitting(tasks.len(), area, selected);
-    list(frame, area, shown.clone(), marked, |place| task(scene, tasks[place]));
+    list(frame, area, shown.clone(), marked, |place, row| {
+        scene.put_spot(row, Spot::Item(Subject::Task(tasks[place].id.clone())));
+        task(scene, tasks[place])
+    });
     if shown.len() < tasks.len() {
         let hidden = tasks.len() - shown.len();
         put(frame, row_below(area, shown.len()), [dim(format!(" +{hidden} more"))]);

@@ -36,8 +36,11 @@ pub fn output(command: &mut Command, columns: u16) -> String {
     String::from_utf8(bytes).unwrap().replace('\r', "")
 }
 
-pub const OPEN: &str = "\u{1b}[?1049h\u{1b}[?25l";
-pub const CLOSE: &str = "\u{1b}[?25h\u{1b}[?1049l";
+/// The other screen, the mouse (its buttons, their motion, any motion, two formats of places), no cursor.
+pub const OPEN: &str =
+    "\u{1b}[?1049h\u{1b}[?1000h\u{1b}[?1002h\u{1b}[?1003h\u{1b}[?1015h\u{1b}[?1006h\u{1b}[?25l";
+pub const CLOSE: &str =
+    "\u{1b}[?1006l\u{1b}[?1015l\u{1b}[?1003l\u{1b}[?1002l\u{1b}[?1000l\u{1b}[?25h\u{1b}[?1049l";
 
 /// A terminal, and what runs in it.
 pub struct Terminal {

@@ -1,6 +1,7 @@
 //! `watch`: what it draws, what its keys do, and how it treats the terminal.
 
 pub mod keys;
+pub mod mouse;
 pub mod screens;
 pub mod terminal;
 

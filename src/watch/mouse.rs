@@ -1,0 +1,112 @@
+//! The effects of the mouse: a click selects the item below the pointer, a second one opens it, the wheel scrolls.
+
+use ratatui_core::layout::{Position, Rect};
+use ratatui_crossterm::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+
+use super::lists::{Lists, Panel};
+use super::player::Playback;
+use super::recording::Recording;
+use super::state::{Mode, Subject, WatchState};
+use teamkeep_model::time::Timestamp;
+
+/// Rows that one step of the wheel scrolls.
+const STEP: isize = 3;
+
+/// The content of a place of the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spot {
+    Panel(Panel),
+    /// An item of the panel that it is in.
+    Item(Subject),
+    /// The bar of the time from one end to the other.
+    Time(Timestamp, Timestamp),
+}
+
+/// The places of the screen with their contents, the later ones above the earlier ones.
+#[derive(Debug, Clone, Default)]
+pub struct Spots(Vec<(Rect, Spot)>);
+
+impl Spots {
+    pub fn put(&mut self, area: Rect, spot: Spot) {
+        self.0.push((area, spot));
+    }
+
+    fn below(&self, pointer: Position) -> impl Iterator<Item = &(Rect, Spot)> {
+        self.0.iter().rev().filter(move |(area, _)| area.contains(pointer))
+    }
+
+    fn panel(&self, pointer: Position) -> Option<Panel> {
+        self.below(pointer).find_map(|(_, spot)| match spot {
+            Spot::Panel(panel) => Some(*panel),
+            _ => None,
+        })
+    }
+}
+
+impl WatchState {
+    /// Handles an event of the mouse. `lists` are the rows that are shown.
+    pub fn point(&mut self, event: MouseEvent, recording: &Recording, lists: &Lists<'_>) {
+        let pointer = Position::new(event.column, event.row);
+        match event.kind {
+            MouseEventKind::Down(MouseButton::Left) => {
+                self.copied = None;
+                self.click(pointer, recording, lists);
+            }
+            MouseEventKind::Drag(MouseButton::Left) => {
+                if let Some((area, Spot::Time(from, to))) = self.spots.below(pointer).next() {
+                    self.player.playback = time_below(pointer, *area, (*from, *to), recording);
+                }
+            }
+            MouseEventKind::ScrollDown => self.scroll(pointer, lists, STEP),
+            MouseEventKind::ScrollUp => self.scroll(pointer, lists, -STEP),
+            _ => {}
+        }
+    }
+
+    fn click(&mut self, pointer: Position, recording: &Recording, lists: &Lists<'_>) {
+        let Some((area, spot)) = self.spots.below(pointer).next().cloned() else { return };
+        match spot {
+            Spot::Panel(panel) => {
+                if let Some(row) = lists.row(panel, &self.selection) {
+                    self.panel = panel;
+                    self.select(lists, row);
+                }
+            }
+            Spot::Item(subject) => {
+                let before = (self.panel, self.selection.clone());
+                self.select_item(&subject, lists);
+                // The newest message is shown as selected, and is not: it is followed.
+                if before == (self.panel, self.selection.clone()) {
+                    self.mode = Mode::Details { subject, scroll: 0 };
+                }
+            }
+            Spot::Time(from, to) => {
+                self.player.playback = time_below(pointer, area, (from, to), recording);
+            }
+        }
+    }
+
+    fn scroll(&mut self, pointer: Position, lists: &Lists<'_>, rows: isize) {
+        if let Mode::Details { scroll, .. } | Mode::Help { scroll } = &mut self.mode {
+            *scroll = scroll.saturating_add_signed(rows);
+        } else if let Some(panel) = self.spots.panel(pointer) {
+            self.panel = panel;
+            self.move_by(lists, rows);
+        }
+    }
+}
+
+/// The moment that the bar of the time shows below the pointer.
+fn time_below(
+    pointer: Position,
+    area: Rect,
+    (from, to): (Timestamp, Timestamp),
+    recording: &Recording,
+) -> Playback {
+    let columns = i32::from(area.width.saturating_sub(1).max(1));
+    let at = from.checked_add((to - from) * i32::from(pointer.x - area.x) / columns);
+    match at.filter(|at| *at < recording.end()) {
+        Some(at) => Playback::Paused(at),
+        None => Playback::End,
+    }
+}
