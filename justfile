@@ -9,3 +9,7 @@ live *ARGS:
 # Build the documentation site into target/site and check its links.
 docs:
     scripts/docs.sh
+
+# Search for inputs that break a parser: needs cargo-fuzz and a nightly toolchain.
+fuzz *ARGS:
+    scripts/fuzz.sh {{ARGS}}

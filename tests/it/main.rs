@@ -4,6 +4,7 @@
 
 mod docs;
 mod doctor;
+mod fuzz;
 mod history;
 mod hook;
 mod mcp;

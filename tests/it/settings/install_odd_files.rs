@@ -354,8 +354,8 @@ fn install_and_uninstall_preserve_hard_links() {
 
 #[test]
 fn install_and_uninstall_handle_a_file_with_many_keys_or_events() {
-    let keys: Vec<String> = (0..40_000).map(|key| format!("\"k{key}\": {key}")).collect();
-    let events: Vec<String> = (0..24_000).map(|event| format!("\"e{event}\": []")).collect();
+    let keys: Vec<String> = (0..10_000).map(|key| format!("\"k{key}\": {key}")).collect();
+    let events: Vec<String> = (0..6_000).map(|event| format!("\"e{event}\": []")).collect();
     for before in [format!("{{{}}}", keys.join(", ")), format!("{{\"hooks\": {{{}}}}}", events.join(", "))] {
         let home = Home::with(&before);
         home.ok("install");

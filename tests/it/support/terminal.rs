@@ -15,7 +15,7 @@ use super::sandbox::{CommandResult, Sandbox};
 /// The width of a terminal.
 const COLUMNS: u16 = 80;
 /// Longer than any machine needs.
-const LONG: Duration = Duration::from_secs(10);
+const LONG: Duration = Duration::from_secs(60);
 
 /// Runs a command on a terminal of this width and of 500 rows, and returns all that it prints there.
 pub fn output(command: &mut Command, columns: u16) -> String {

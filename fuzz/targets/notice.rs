@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../../tests/it/fuzz/notice.rs"]
+mod target;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| target::run(data));
