@@ -79,7 +79,9 @@ fn repair_surrogates(bytes: &[u8]) -> Option<Vec<u8>> {
                     .take_while(|byte| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9'));
                 let token = &rest[..long.count().max(1)];
                 let number = std::str::from_utf8(token).ok().and_then(|token| token.parse::<f64>().ok());
-                let endless = number.is_some_and(f64::is_infinite);
+                // Rust also parses numbers that are none in JSON, such as 09e999.
+                let is_valid = || serde_json::from_slice::<IgnoredAny>(token).is_ok();
+                let endless = number.is_some_and(f64::is_infinite) && is_valid();
                 out.extend_from_slice(if endless { b"null" } else { token });
                 changed |= endless;
                 at += token.len();

@@ -15,6 +15,7 @@ fn a_number_beyond_a_float_hides_no_other_value() {
         parse_lossy(br#"{"a":1e999,"b":"1e999","c":[-1e999,2.5,-3]}"#).unwrap(),
         json!({"a":null,"b":"1e999","c":[null,2.5,-3]})
     );
+    assert_eq!(parse_lossy(br#"{"a":09e999}"#), None, "no number of JSON");
 }
 
 #[test]
