@@ -174,13 +174,19 @@ impl Ledger {
     /// The member that a text refers to: a name, `@name`, `name@team`, an agent id, or the id of a background task.
     pub fn member<'a>(&'a self, text: &'a str) -> &'a str {
         let name = self.strip_team(text);
-        spelled(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
+        spelled(name, || self.names()).unwrap_or(name)
     }
 
     /// The member that receives a message to this name.
     pub fn recipient<'a>(&'a self, to: &'a str) -> &'a str {
         let name = self.strip_team(without_reference(to));
-        reached(name, || self.members.keys().map(String::as_str)).unwrap_or(name)
+        reached(name, || self.names()).unwrap_or(name)
+    }
+
+    /// The names of the members, and of those that left: another spelling of such a name must not become a member of its own.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        let left = self.live.roster.iter().map(|member| member.name.as_str());
+        self.members.keys().map(String::as_str).chain(left)
     }
 
     /// The name in such a text, as written there.

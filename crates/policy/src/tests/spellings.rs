@@ -124,3 +124,16 @@ fn a_message_to_another_spelling_reaches_the_member() {
     scene.happens(&lead(), &after("TaskStop", json!({"task_id": "My Agent"})));
     assert!(scene.team.ledger.has_left("my-agent"));
 }
+
+#[test]
+fn another_spelling_of_a_member_that_left_is_not_a_member_of_its_own() {
+    let mut scene = scene();
+    let works = before("TaskList", json!({}));
+    let stop = |name: &str| after("TaskStop", json!({"task_id": name}));
+    scene.happens(&mate("bob"), &works);
+    scene.happens(&lead(), &stop("bob"));
+    scene.says(&lead(), "Bob", "Are you there?");
+    scene.happens(&mate("bob"), &works);
+    scene.happens(&lead(), &stop("Bob"));
+    assert!(scene.team.ledger.has_left("bob"));
+}
