@@ -29,7 +29,7 @@ use teamkeep_model::event::{Event, Id, MAX_ENTRIES};
 pub struct Evaluation {
     /// All verdicts, the decisive one first. Empty if no gate has a finding.
     pub verdicts: Vec<Verdict>,
-    /// The agents whose shutdown premature-shutdown allows: they may approve it. A warning does not allow it. After a block, all
+    /// The agents whose shutdown premature-shutdown would block and allows: they may approve it. After a block, all
     /// agents that it has findings about: only a backtest uses them, because there the request was sent nevertheless.
     #[serde(skip)]
     pub permitted: Vec<String>,
@@ -96,8 +96,11 @@ pub fn decide(
     mut lifts: impl FnMut(&Finding) -> bool,
 ) -> Evaluation {
     let mut evaluation = Evaluation::default();
-    let shutdown =
-        |finding: &Finding| (finding.gate == Gate::PrematureShutdown).then(|| finding.about.clone());
+    // A warning permits nothing: without it the request would be sent, too.
+    let shutdown = |finding: &Finding| {
+        let is_it = finding.gate == Gate::PrematureShutdown && finding.decision == Decision::Block;
+        is_it.then(|| finding.about.clone())
+    };
     for finding in findings {
         let verdict = match lifts(finding) {
             true => Verdict { decision: Decision::Allow, paused: true, ..finding.verdict() },

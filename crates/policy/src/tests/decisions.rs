@@ -167,3 +167,14 @@ fn with_max_blocks_0_nothing_is_blocked() {
         decide(&finding(Gate::ProtectLead, "bob", Decision::Block), "s", &mut Guard::default(), 0, false);
     assert!(verdict.escalated && verdict.decision == Decision::Allow);
 }
+
+#[test]
+fn a_pause_permits_the_shutdown_that_is_blocked_without_it_and_not_one_with_a_warning() {
+    let permitted = |decision: Decision| {
+        let counting = Counting { state: "s", max_blocks: 3, at: 0, ends_turn: true };
+        let found = [finding(Gate::PrematureShutdown, "bob", decision)];
+        crate::decide(&found, &mut Guard::default(), &counting, |_| true).permitted
+    };
+    assert_eq!(permitted(Decision::Block), ["bob"]);
+    assert_eq!(permitted(Decision::Warn), [""; 0]);
+}
