@@ -127,6 +127,10 @@ impl ExplainInput {
         }
         let stored = gate_state(context, Some(&run.run), None);
         input.guard = stored.guard;
+        // The log does not have the name of an agent whose shutdown a gate allowed.
+        for (name, member) in &mut input.state.ledger.members {
+            member.shutdown_permitted = stored.ledger.of(name).shutdown_permitted;
+        }
         input.state.ledger.live.tasks = stored.ledger.live.tasks;
         input.state.ledger.agent_names = stored.ledger.agent_names;
         Ok(input)

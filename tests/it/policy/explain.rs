@@ -188,6 +188,18 @@ fn an_allowance_lifts_a_block_and_is_not_used_up_by_a_warning() {
 }
 
 #[test]
+fn a_run_has_the_shutdowns_that_a_gate_allowed() {
+    let team = busy("");
+    team.sandbox.run(&["allow", "bob"]);
+    assert_eq!(team.ask("bob"), 0);
+    let input = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": true}});
+    let fields = json!({"tool_name": "SendMessage", "tool_input": input, "tool_use_id": "7"});
+    let payload = team.payload("PreToolUse", Some("bob"), fields.clone());
+    let explained = explain(&team.sandbox, &payload.to_string(), &["--run", "latest"]).out;
+    assert_predicted(&explained, &team.event("PreToolUse", Some("bob"), fields));
+}
+
+#[test]
 fn all_warnings_are_predicted_in_one_message() {
     let rule = |name: &str| {
         format!(
