@@ -2,6 +2,12 @@
 test:
     cargo test --locked
 
+# Check the model of the policy: all states to a depth, long random walks, and that it finds faults. It takes half an hour.
+proof:
+    TEAMKEEP_MODEL_DEPTH=5 TEAMKEEP_MODEL_ORDER_DEPTH=3 TEAMKEEP_MODEL_STEPS=10000000 \
+        cargo test --locked --release -p teamkeep-policy --test model -- --nocapture
+    scripts/faults.py
+
 # Play teams with the real Claude Code and a scripted model: needs npm, tmux and a network namespace of its own.
 live *ARGS:
     cargo test --locked --test live -- --live {{ARGS}}

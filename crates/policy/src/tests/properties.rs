@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::scene::{access, approve, ask, decide, payload};
+use super::scene::{access, approve, ask, decide, payload, strictest};
 use crate::{Case, Decision, Guard, JudgedEvent, Judgement, Rules, TeamState, judge};
-use teamkeep_config::{Gate, Mode, Policy, Rule};
+use teamkeep_config::Gate;
 use teamkeep_model::event::{Actor, ActorKind};
 use teamkeep_model::payload::EventKind;
 use teamkeep_model::team::Task;
@@ -89,41 +89,6 @@ fn event() -> impl Strategy<Value = Value> {
             "tool_response": {"success": success, "status": "teammate_spawned", "name": name},
             "teammate_name": name, "task_id": id.to_string(), "background_tasks": [{"id": "t1", "type": "teammate", "status": "running", "description": id.to_string()}]})
     })
-}
-
-/// Every gate and three rules in their strictest mode.
-fn strictest() -> (Policy, Vec<Rule>) {
-    let mut policy = Policy::default();
-    policy.premature_shutdown.mode = Mode::Block;
-    policy.premature_shutdown.without_tasks = Mode::Block;
-    (policy.premature_shutdown.pending, policy.premature_shutdown.open_turn) = (true, true);
-    policy.protect_lead.mode = Mode::Block;
-    policy.idle_with_work.mode = Mode::Block;
-    policy.unfinished_dependencies.mode = Mode::Block;
-    policy.report_before_idle.mode = Mode::Block;
-    policy.team_size.mode = Mode::Block;
-    (policy.team_size.most, policy.team_size.models) = (2, vec!["opus".to_owned()]);
-    policy.lead_stops_early.mode = Mode::Block;
-    policy.edit_collision.mode = Mode::Block;
-    (policy.history_rewrite.mode, policy.add_everything.mode) = (Mode::Block, Mode::Block);
-    let rule = |name: &str, action: Mode, pointer: &str, lasting: bool| Rule {
-        name: name.to_owned(),
-        events: Vec::new(),
-        tools: Vec::new(),
-        actor: "*".to_owned(),
-        team: "*".to_owned(),
-        matches: [(pointer.to_owned(), "/./".to_owned())].into(),
-        action,
-        reason: "no\u{7}".repeat(300),
-        lasting,
-        file_line: String::new(),
-    };
-    let rules = vec![
-        rule("one", Mode::Block, "/tool_input/command", false),
-        rule("two", Mode::Warn, "/teammate_name", true),
-        rule("three", Mode::Block, "/tool_input/model", true),
-    ];
-    (policy, rules)
 }
 
 /// One step: files may change, then an event happens.

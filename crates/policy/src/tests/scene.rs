@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use teamkeep_config::{Policy, Rule};
+use teamkeep_config::{Mode, Policy, Rule};
 use teamkeep_model::Tool;
 use teamkeep_model::event::Actor;
 use teamkeep_model::payload::{EventKind, Payload};
@@ -189,4 +189,39 @@ pub(super) fn decide(
     let counting = Counting { state, max_blocks, at: 0, ends_turn: true };
     let judged = teamkeep_policy::decide(std::slice::from_ref(finding), guard, &counting, |_| paused);
     judged.verdicts.into_iter().next().unwrap()
+}
+
+/// Every gate and three rules in their strictest mode.
+pub(super) fn strictest() -> (Policy, Vec<Rule>) {
+    let mut policy = Policy::default();
+    policy.premature_shutdown.mode = Mode::Block;
+    policy.premature_shutdown.without_tasks = Mode::Block;
+    (policy.premature_shutdown.pending, policy.premature_shutdown.open_turn) = (true, true);
+    policy.protect_lead.mode = Mode::Block;
+    policy.idle_with_work.mode = Mode::Block;
+    policy.unfinished_dependencies.mode = Mode::Block;
+    policy.report_before_idle.mode = Mode::Block;
+    policy.team_size.mode = Mode::Block;
+    (policy.team_size.most, policy.team_size.models) = (2, vec!["opus".to_owned()]);
+    policy.lead_stops_early.mode = Mode::Block;
+    policy.edit_collision.mode = Mode::Block;
+    (policy.history_rewrite.mode, policy.add_everything.mode) = (Mode::Block, Mode::Block);
+    let rule = |name: &str, action: Mode, pointer: &str, lasting: bool| Rule {
+        name: name.to_owned(),
+        events: Vec::new(),
+        tools: Vec::new(),
+        actor: "*".to_owned(),
+        team: "*".to_owned(),
+        matches: [(pointer.to_owned(), "/./".to_owned())].into(),
+        action,
+        reason: "no\u{7}".repeat(300),
+        lasting,
+        file_line: String::new(),
+    };
+    let rules = vec![
+        rule("one", Mode::Block, "/tool_input/command", false),
+        rule("two", Mode::Warn, "/teammate_name", true),
+        rule("three", Mode::Block, "/tool_input/model", true),
+    ];
+    (policy, rules)
 }
