@@ -1,8 +1,11 @@
 //! From finding to verdict.
 
-use super::scene::decide;
-use crate::{Counting, Decision, Finding, Guard, Reason, TeamState, Verdict};
-use teamkeep_config::Gate;
+use super::scene::{Scene, decide, idle, mate, payload};
+use crate::{
+    Counting, Decision, Evaluation, EvaluationInput, Finding, Guard, JudgedEvent, Reason, Rules, TeamState,
+    Verdict,
+};
+use teamkeep_config::{Gate, Policy};
 use teamkeep_model::team::Task;
 
 fn finding(gate: Gate, about: &str, decision: Decision) -> Finding {
@@ -177,4 +180,74 @@ fn a_pause_permits_the_shutdown_that_is_blocked_without_it_and_not_one_with_a_wa
     };
     assert_eq!(permitted(Decision::Block), ["bob"]);
     assert_eq!(permitted(Decision::Warn), [""; 0]);
+}
+
+fn decided(findings: &[Finding]) -> Evaluation {
+    let counting = Counting { state: "s", max_blocks: 3, at: 0, ends_turn: true };
+    crate::decide(findings, &mut Guard::default(), &counting, |_| false)
+}
+
+#[test]
+fn the_strictest_verdict_is_decisive_and_a_failure_only_if_nothing_else_blocks() {
+    let (warn, block) =
+        (finding(Gate::TeamSize, "bob", Decision::Warn), finding(Gate::ProtectLead, "bob", Decision::Block));
+    let gate = |evaluation: &Evaluation| evaluation.decisive().map(|verdict| verdict.gate.clone()).unwrap();
+    let failure = |decision| Verdict::new(decision, "policy", "failed", String::new());
+    let mut blocked = decided(&[warn.clone(), block]);
+    assert_eq!((gate(&blocked).as_str(), blocked.is_blocked()), ("protect-lead", true));
+    assert!(blocked.judgement().blocked);
+    blocked.add(failure(Decision::Block));
+    assert_eq!(gate(&blocked), "protect-lead", "the model reads the reason of the gate");
+    let mut warned = decided(&[warn]);
+    assert!(!warned.is_blocked() && !warned.judgement().blocked);
+    warned.add(failure(Decision::Warn));
+    assert_eq!(gate(&warned), "team-size");
+    warned.add(failure(Decision::Block));
+    assert_eq!((gate(&warned).as_str(), warned.is_blocked()), ("policy", true));
+}
+
+#[test]
+fn a_block_that_cannot_be_counted_warns_with_its_reason_unless_the_rule_is_lasting() {
+    let uncounted = |finding: Finding| crate::uncounted(finding);
+    let warned = uncounted(finding(Gate::ProtectLead, "bob", Decision::Block));
+    assert_eq!(warned.decision, Decision::Warn);
+    assert!(
+        warned.reason.ends_with("cannot count its blocks, so it allows it. The reason was: no"),
+        "{warned:?}"
+    );
+    let lasting = Finding { lasting: true, ..rule("r") };
+    assert_eq!(uncounted(lasting).decision, Decision::Block);
+    let warning = finding(Gate::ProtectLead, "bob", Decision::Warn);
+    assert_eq!(uncounted(warning.clone()).reason, warning.reason, "a warning is not changed");
+}
+
+#[test]
+fn a_completed_task_counts_when_a_gate_has_a_finding_or_reads_the_team() {
+    let mut scene = Scene::with(&[("1", "in_progress", "bob", &[])]);
+    let (mut guard, policy) = (Guard::default(), Policy::default());
+    let idle = payload(&idle("bob"));
+    let event = JudgedEvent {
+        at: teamkeep_model::time::Timestamp::from_millis(0).unwrap(),
+        kind: idle.kind(),
+        actor: &mate("bob"),
+        payload: &idle,
+        access: None,
+    };
+    let rules = Rules::of(&[]);
+    let mut evaluate = |scene: &Scene, findings: &[Finding]| {
+        let input = EvaluationInput { event: &event, findings, policy: &policy, rules: &rules };
+        crate::evaluate(input, &scene.team, &mut guard, |_| false).decisive().map(|verdict| verdict.decision)
+    };
+    let report = [finding(Gate::ReportBeforeIdle, "bob", Decision::Block)];
+    for _ in 0..3 {
+        assert_eq!(evaluate(&scene, &report), Some(Decision::Block));
+    }
+    assert_eq!(evaluate(&scene, &report), Some(Decision::Allow));
+    scene.task(serde_json::json!({"id": "1", "subject": "a", "status": "completed", "owner": "bob"}));
+    assert_eq!(evaluate(&scene, &[]), None);
+    assert_eq!(
+        evaluate(&scene, &report),
+        Some(Decision::Block),
+        "the call without a finding saw the progress"
+    );
 }
