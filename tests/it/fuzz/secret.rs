@@ -19,6 +19,10 @@ pub fn run(data: &[u8]) {
         let json = REDACTOR.json(text);
         assert!(serde_json::from_str::<IgnoredAny>(&json).is_ok(), "{json:?} from {text:?}");
     }
+    if text.contains(TOKEN) {
+        // Where it is a part of a longer word, it can be an example.
+        return;
+    }
     let (before, after) = text.split_at(text.floor_char_boundary(text.len() * usize::from(*first) / 256));
     let found = REDACTOR.text(&format!("{before} {TOKEN} {after}")).contains(TOKEN);
     assert!(!found, "the token remains between {before:?} and {after:?}");
