@@ -103,6 +103,7 @@ fn without_texts(mut report: Report) -> Report {
     }
     report.observations.iter_mut().for_each(|observation| observation.what.clear());
     report.files.clear();
+    report.blocks.iter_mut().for_each(|block| keep(&mut block.agent));
     report
 }
 

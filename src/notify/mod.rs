@@ -14,7 +14,7 @@ pub use outbox::{Batch, Outbox};
 
 use serde::{Deserialize, Serialize};
 
-use teamkeep_history::report::{Incident, IncidentCost, IncidentKind, Severity};
+use teamkeep_history::report::{Incident, IncidentCost, IncidentKind, Remedy, Severity};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::words::cut;
 use teamkeep_redact::Redactor;
@@ -70,6 +70,7 @@ impl Notification {
             chain: Vec::new(),
             cost: IncidentCost::default(),
             resolved: false,
+            counted: Vec::new(),
             silences: Vec::new(),
             remedy: None,
         };
@@ -113,7 +114,9 @@ fn short(mut incident: Incident) -> Incident {
         (step.actor, step.what) = (cut(&step.actor, MAX_NAME_CHARS), cut(&step.what, MAX_CHARS));
     }
     incident.summary = cut(&incident.summary, MAX_CHARS);
-    incident.remedy = incident.remedy.map(|remedy| cut(&remedy, MAX_CHARS));
+    if let Some(remedy) = incident.remedy.as_mut().map(Remedy::text_mut) {
+        *remedy = cut(remedy, MAX_CHARS);
+    }
     incident
 }
 
@@ -154,7 +157,7 @@ mod tests {
         let mut notification = example();
         let secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
         notification.incident.summary = format!("{}{secret} end", " ".repeat(MAX_CHARS - 10));
-        notification.incident.remedy = Some("mail alice@example.com".to_owned());
+        notification.incident.remedy = Some(Remedy::Advice("mail alice@example.com".to_owned()));
         let body = body(&notification);
         assert!(!body.contains("ghp_") && !body.contains("alice@"), "{body}");
         assert!(body.contains("…"), "{body}");

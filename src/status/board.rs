@@ -8,6 +8,7 @@ use teamkeep_history::report::{Incident, IncidentKind};
 use teamkeep_history::timeline::RunData;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::Natural;
 use teamkeep_policy::{Activity, MemberState, TaskState};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -39,8 +40,8 @@ pub struct Member {
 
 impl Member {
     /// The order of agents for people: who needs attention comes first. A row moves only when its agent changes its state.
-    pub fn rank(&self) -> (AgentState, &str) {
-        (self.state, &self.name)
+    pub fn rank(&self) -> (AgentState, Natural<'_>) {
+        (self.state, Natural(&self.name))
     }
 }
 
@@ -243,6 +244,7 @@ mod tests {
             cost: IncidentCost::default(),
             remedy: None,
             resolved: false,
+            counted: Vec::new(),
             silences: Vec::new(),
         }
     }

@@ -75,7 +75,7 @@ fn incidents(report: &Report) -> Document {
         let margin = || plain("").width(9 + widest);
         let cost = incident_cost(incident).map(|cost| format!(": {cost}")).unwrap_or_default();
         document.line([margin(), dim(format!("{}{cost}", incident.kind.name()))]);
-        document.line(incident.remedy.iter().flat_map(|remedy| [margin(), bold(remedy)]));
+        document.line(incident.remedy.iter().flat_map(|remedy| [margin(), bold(remedy.to_string())]));
     }
     document.and_more(shown.len().saturating_sub(SHOWN_INCIDENTS), "incidents");
     document

@@ -182,7 +182,8 @@ impl WatchState {
             Mode::Details { subject: Subject::Incident(id), .. } => Some(id),
             _ => row.and_then(|row| lists.alerts.get(row)).map(|alert| &alert.id),
         };
-        id.and_then(|id| recording.incident(id)).and_then(|incident| incident.remedy.clone())
+        id.and_then(|id| recording.incident(id))
+            .and_then(|incident| incident.remedy.as_ref().map(ToString::to_string))
     }
 
     /// Adapts the state to a new recording: of another run, everything that was chosen in the old one is forgotten.

@@ -1,4 +1,6 @@
-//! Numbers, amounts, lists, ids and cut texts, as people read them.
+//! Numbers, amounts, lists, names, ids and cut texts, as people read them.
+
+use std::cmp::Ordering;
 
 /// The number of things that a message names before it counts the rest.
 pub const FEW: usize = 5;
@@ -57,6 +59,46 @@ pub fn listed(names: &[String]) -> String {
     }
 }
 
+/// A name in the order of its numbers: `agent-2` before `agent-10`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Natural<'a>(pub &'a str);
+
+impl Ord for Natural<'_> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (mut own, mut others) = (self.0, other.0);
+        while !own.is_empty() && !others.is_empty() {
+            let ((one, rest), (two, other_rest)) = (first_part(own), first_part(others));
+            let order = if is_number(one) && is_number(two) {
+                let (one, two) = (one.trim_start_matches('0'), two.trim_start_matches('0'));
+                one.len().cmp(&two.len()).then_with(|| one.cmp(two))
+            } else {
+                one.cmp(two)
+            };
+            if order.is_ne() {
+                return order;
+            }
+            (own, others) = (rest, other_rest);
+        }
+        own.len().cmp(&others.len()).then_with(|| self.0.cmp(other.0))
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.starts_with(|char: char| char.is_ascii_digit())
+}
+
+/// The number or the text at the beginning, and the rest.
+fn first_part(text: &str) -> (&str, &str) {
+    let end = text.find(|char: char| char.is_ascii_digit() != is_number(text));
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+impl PartialOrd for Natural<'_> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
 /// The start of a text, with a mark if it was cut.
 pub fn cut(text: &str, max_chars: usize) -> String {
     if text.chars().nth(max_chars).is_none() {
@@ -107,5 +149,14 @@ mod tests {
             ["0", "01234", "0123abcd", "0123abcd", "0123abce", "0124"]
         );
         assert_eq!(["0123ab99", "9"].map(|id| short_id(id, &ids)), ["0123ab9", "9"]);
+    }
+
+    #[test]
+    fn names_with_numbers_are_in_the_order_of_the_numbers() {
+        let mut names =
+            ["b", "agent-10", "agent-2b", "agent-02", "agent-2", "agent", "ü2", "7", "agent-2a", ""];
+        names.sort_by_key(|name| Natural(name));
+        let order = ["", "7", "agent", "agent-02", "agent-2", "agent-2a", "agent-2b", "agent-10", "b", "ü2"];
+        assert_eq!(names, order);
     }
 }

@@ -147,7 +147,7 @@ fn a_teammate_whose_turn_failed_is_failed_in_every_view_with_the_reason() {
     );
     assert_eq!(incident["summary"], format!("the turn of alice failed with #1 in progress: {LIMIT}"));
     assert_eq!(
-        incident["remedy"],
+        incident["remedy"]["advice"],
         "Wait until the limit resets or select another model, then send alice a message to try again"
     );
     let report = team.json(&["report", "--json"]);
@@ -178,7 +178,7 @@ fn each_error_has_its_remedy() {
         team.agent("alice", "SubagentStart");
         team.fails("alice", error, message);
         let last = team.incidents().into_iter().find(|one| one["to"].is_null()).unwrap();
-        assert_eq!(last["remedy"], remedy);
+        assert_eq!(last["remedy"]["advice"], remedy);
         team.agent("alice", "SubagentStart");
         team.agent("alice", "SubagentStop");
     }
@@ -191,7 +191,7 @@ fn a_failure_that_only_the_notice_reports_is_a_failure() {
     team.reads_failure("alice", "API Error: 529 Overloaded.");
     assert_eq!(team.state("alice"), pair("failed", "API Error: 529 Overloaded."));
     assert_eq!(
-        team.only_incident()["remedy"],
+        team.only_incident()["remedy"]["advice"],
         "Wait until the API recovers, then send alice a message to try again"
     );
     let entries = team.entries();
@@ -307,7 +307,7 @@ fn work_of_a_failed_agent_that_is_never_completed_is_lost_by_the_failure() {
     team.at(30).end();
     let incident = team.only_incident();
     assert_eq!((&incident["severity"], &incident["cost"]["tasks_lost"]), (&json!("high"), &json!(1)));
-    assert!(incident["remedy"].as_str().unwrap().starts_with("teamkeep restore "), "{incident}");
+    assert!(incident["remedy"]["command"].as_str().unwrap().starts_with("teamkeep restore "), "{incident}");
 }
 
 #[test]
@@ -346,7 +346,7 @@ fn a_failure_of_the_lead_is_its_own_until_the_next_prompt() {
     assert_eq!(team.state("alice").0, "working");
     let incident = team.only_incident();
     assert_eq!(
-        (&incident["agents"][0], &incident["remedy"]),
+        (&incident["agents"][0], &incident["remedy"]["advice"]),
         (&json!("team-lead"), &json!("Wait until the API recovers, then send a prompt to try again"))
     );
     team.lead().hook("UserPromptSubmit", json!({"prompt": "again"}));

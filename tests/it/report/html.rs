@@ -31,7 +31,7 @@ pub fn empty() -> Value {
                 "snapshots": 0,
             },
         },
-        "phases": [], "agents": [], "turns": [], "mail": { "messages": [], "by_sender": [], "by_pair": [] },
+        "phases": [], "agents": [], "turns": [], "mail": { "messages": [], "by_sender": [], "by_pair": [], "late_after_ms": 900_000 },
         "tasks": [], "tools": { "by_agent": [], "total": {} },
         "work": { "agents": [], "worked_ms": null, "busy_ms": null, "saved_ms": null },
         "spending": { "agents": [], "unknown": [], "total": null, "cost": null },

@@ -19,7 +19,7 @@ fn incident(id: &str, from: usize, to: usize) -> Value {
     json!({"id": id, "kind": "lost-work", "severity": "high", "agents": ["bob"], "tasks": ["2"], "from": at(from),
         "to": at(to), "summary": format!("bob was lost at {from}"), "evidence": [],
         "chain": [{"id": "x", "at": at(from), "actor": "bob", "what": "the first step"}],
-        "cost": {"tasks_lost": 1, "tokens": 100, "usd": 0.5, "seconds": 3}, "remedy": "teamkeep restore x", "resolved": false})
+        "cost": {"tasks_lost": 1, "tokens": 100, "usd": 0.5, "seconds": 3}, "remedy": {"command": format!("teamkeep restore x{id}")}, "resolved": false})
 }
 
 const STATE: &str = "return ['details-title', 'moment', 'canvas'].map((id) => document.getElementById(id)) \
@@ -112,7 +112,7 @@ fn step_of_an_incident_opens_its_message_or_its_task() {
         {"id": "bbbbbbbbbb", "at": at(23), "actor": "alice", "what": "the task"},
         {"id": "aaaaaaaaaa", "at": at(20), "actor": "alice", "what": "the message"},
     ]);
-    report["incidents"][0]["remedy"] = json!("Ask bob");
+    report["incidents"][0]["remedy"] = json!({"advice": "Ask bob"});
     let Some((browser, _dir)) = show(report) else { return };
     // Advice is not code.
     assert_eq!(

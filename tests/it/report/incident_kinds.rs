@@ -145,7 +145,7 @@ fn teammate_that_is_silent_with_work_is_stalled_until_it_goes_on() {
     assert_eq!((&now["severity"], &now["to"], &now["tasks"]), (&json!("high"), &json!(null), &json!(["1"])));
     assert_eq!(now["cost"]["seconds"].as_u64().unwrap() / 60, 30);
     assert_eq!(now["summary"], "bob has been silent for 30 min with #1 in progress; 1 message waited for it");
-    assert_eq!(now["remedy"], "Ask bob for #1, or reassign the task");
+    assert_eq!(now["remedy"]["advice"], "Ask bob for #1, or reassign the task");
     let id = now["id"].clone();
     team.agent("bob", "SubagentStop");
     team.at(33).task("1", "completed", Some("bob"));
@@ -207,7 +207,7 @@ fn work_of_a_teammate_that_is_shut_down_is_lost_once() {
     assert_eq!((&lost["agents"], &lost["tasks"]), (&json!(["bob"]), &json!(["1", "3"])));
     assert_eq!(lost["cost"]["tasks_lost"], 2);
     assert!(lost["summary"].as_str().unwrap().ends_with("; #1 and #3 were never completed"), "{lost}");
-    assert!(lost["remedy"].as_str().unwrap().starts_with("teamkeep restore "), "{lost}");
+    assert!(lost["remedy"]["command"].as_str().unwrap().starts_with("teamkeep restore "), "{lost}");
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn plan_waits_until_the_lead_answers() {
     team.at(12).prompt();
     let waits = team.only("waiting-approval");
     assert_eq!(waits["agents"], json!(["bob"]));
-    assert_eq!(waits["remedy"], "Approve or reject bob's plan");
+    assert_eq!(waits["remedy"]["advice"], "Approve or reject bob's plan");
     let answer = json!({"to": "bob", "message": {"type": "plan_approval_response", "request_id": "plan-1@bob", "approve": true}});
     lead.tool("toolu_2", "SendMessage", &answer, json!({"success": true}));
     team.at(90).prompt();
@@ -287,6 +287,25 @@ fn message_is_unread_when_its_recipient_reads_it_late_or_never() {
     let read = team.only("unread-message");
     assert_eq!(read["severity"], "low");
     assert!(read["summary"].as_str().unwrap().starts_with("bob read 1 message late"), "{read}");
+}
+
+#[test]
+fn message_that_an_incident_counts_is_not_an_observation() {
+    let team = Team::new(&["alice", "bob"]);
+    team.at(1).agent("bob", "SubagentStart");
+    team.reads("bob", &[]);
+    for text in 0..9 {
+        team.at(2 + text).says("alice", "bob", &format!("message {text}"));
+    }
+    team.at(25).says("alice", "bob", "the last one");
+    team.at(27).end();
+    let never = team.only("unread-message");
+    assert_eq!(never["summary"], "9 messages to bob were never read");
+    assert_eq!(never["chain"].as_array().unwrap().len(), 5);
+    let observations = team.report()["observations"].clone();
+    let unread = observations.as_array().unwrap().iter().filter(|one| one["code"] == "not-delivered");
+    let unread: Vec<&Value> = unread.map(|one| &one["what"]).collect();
+    assert_eq!(unread, ["message from alice to bob was never read: the last one"]);
 }
 
 #[test]
@@ -478,12 +497,15 @@ fn two_spawns_of_one_name_are_duplicates_until_one_of_them_ends() {
     works(5, "abob-2");
     let now = team.only("duplicate-agents");
     assert_eq!(now["to"], json!(null));
-    assert_eq!(now["remedy"], "Stop the later agents by id (TaskStop), then check what they changed");
+    assert_eq!(
+        now["remedy"]["advice"],
+        "Stop the later agents by id (TaskStop), then check what they changed"
+    );
     turn_of_bob(&team, 6, "SubagentStop", "abob-2");
     team.at(9).prompt();
     let over = team.only("duplicate-agents");
     assert_eq!((&over["id"], over["cost"]["seconds"].as_u64().unwrap() / 60), (&now["id"], 3));
-    assert_eq!(over["remedy"], "Check the work of bob: its agents can have changed the same files");
+    assert_eq!(over["remedy"]["advice"], "Check the work of bob: its agents can have changed the same files");
 }
 
 #[test]

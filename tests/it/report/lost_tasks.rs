@@ -142,7 +142,7 @@ fn ready_task_of_a_busy_owner_is_no_incident_and_of_a_free_one_is_one() {
     assert_eq!(losses(&team), [row("blocked-chain", 0, &["2", "4", "3", "5"])]);
     let chain = &team.report()["incidents"][0];
     assert_eq!(chain["summary"], "#3 and #5 have waited 20 min for #2 and #4, which no agent works on");
-    assert_eq!(chain["remedy"], "Ask bob to start #2 and #4, or assign them to another teammate");
+    assert_eq!(chain["remedy"]["advice"], "Ask bob to start #2 and #4, or assign them to another teammate");
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn ready_task_without_an_owner_waits_for_the_first_free_teammate() {
     work(&[50, 58]);
     let chain = &team.report()["incidents"][0];
     assert_eq!(
-        (&chain["kind"], &chain["remedy"]),
+        (&chain["kind"], &chain["remedy"]["advice"]),
         (&json!("blocked-chain"), &json!("Assign #3 to a teammate"))
     );
 }

@@ -65,7 +65,7 @@ fn a_crash_is_resolved_when_another_agent_completes_the_work() {
     let lead = crashed(&sandbox);
     let open = incident(&sandbox);
     assert_eq!((&open["kind"], &open["severity"]), (&json!("crashed-agent"), &json!("high")));
-    assert!(open["remedy"].is_string() && open["resolved"].is_null(), "{open}");
+    assert!(open["remedy"]["advice"].is_string() && open["resolved"].is_null(), "{open}");
     completes(&lead, "alice");
     let over = incident(&sandbox);
     assert_eq!((&over["id"], &over["kind"]), (&open["id"], &open["kind"]));

@@ -136,6 +136,12 @@ fn check(case: &Case) {
     if expected.is_some() {
         assert!(near(Some(known(&agents)), expected), "{spending}");
     }
+    // The last point of the curve has the sums.
+    if let Some(end) = list("curve").last() {
+        let [input, output, _, write, _] = total;
+        assert_eq!(end["tokens"].as_u64(), Some(input + output + write), "{spending}");
+        assert!(near(end["cost"].as_f64(), expected), "{spending}");
+    }
     // Without a price, the tokens of a task are shown. Those read from the cache are not among them.
     let text = sandbox.told(&["report", "--full"]).replace(',', "");
     for task in tasks.iter().filter(|task| task["cost"].is_null()) {

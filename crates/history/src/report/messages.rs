@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::input::ReportInput;
 use crate::timeline::Entry;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::Natural;
 use teamkeep_store::metadata_only;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +15,8 @@ pub struct MessageStats {
     pub messages: Vec<MessageRow>,
     pub by_sender: Vec<Sender>,
     pub by_pair: Vec<Pair>,
+    /// A message that was read this long after it was sent was read late, in milliseconds.
+    pub late_after_ms: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,16 +61,16 @@ pub struct Pair {
     pub chars: usize,
 }
 
-pub(super) fn mail(case: &ReportInput<'_>) -> MessageStats {
+pub(super) fn mail(case: &ReportInput<'_>, late_after_ms: i64) -> MessageStats {
     let first_read = first_read(case);
     let rows = case.entries.iter().filter_map(|entry| message(case, entry, &first_read));
     let messages: Vec<MessageRow> = rows.collect();
-    let mut senders: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
-    let mut pairs: BTreeMap<(&str, &str), (usize, usize)> = BTreeMap::new();
+    let mut senders: BTreeMap<Natural<'_>, (usize, usize)> = BTreeMap::new();
+    let mut pairs: BTreeMap<(Natural<'_>, Natural<'_>), (usize, usize)> = BTreeMap::new();
     for message in messages.iter().filter(|message| !message.automatic && message.refused.is_none()) {
         let sums = [
-            senders.entry(&message.from).or_default(),
-            pairs.entry((&message.from, &message.to)).or_default(),
+            senders.entry(Natural(&message.from)).or_default(),
+            pairs.entry((Natural(&message.from), Natural(&message.to))).or_default(),
         ];
         for (messages, chars) in sums {
             *messages += 1;
@@ -75,19 +78,19 @@ pub(super) fn mail(case: &ReportInput<'_>) -> MessageStats {
         }
     }
     let mut by_sender: Vec<Sender> = (senders.into_iter())
-        .map(|(from, (messages, chars))| Sender { from: from.to_owned(), messages, chars })
+        .map(|(from, (messages, chars))| Sender { from: from.0.to_owned(), messages, chars })
         .collect();
     let mut by_pair: Vec<Pair> = (pairs.into_iter())
         .map(|((from, to), (messages, chars))| Pair {
-            from: from.to_owned(),
-            to: to.to_owned(),
+            from: from.0.to_owned(),
+            to: to.0.to_owned(),
             messages,
             chars,
         })
         .collect();
     by_sender.sort_by_key(|sender| std::cmp::Reverse(sender.messages));
     by_pair.sort_by_key(|pair| std::cmp::Reverse(pair.messages));
-    MessageStats { messages, by_sender, by_pair }
+    MessageStats { messages, by_sender, by_pair, late_after_ms }
 }
 
 /// When each recipient first read each text. The texts are trimmed.

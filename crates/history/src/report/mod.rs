@@ -15,11 +15,11 @@ mod unfinished;
 mod work;
 
 pub use agents::{Agent, Instance, Role};
-pub use incidents::{Incident, IncidentCost, IncidentKind, Severity, Step, restore_command};
+pub use incidents::{Incident, IncidentCost, IncidentKind, Remedy, Severity, Step, restore_command};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
-pub use observations::{Observation, ObservationKind};
+pub use observations::{Block, Observation, ObservationKind};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
-pub use spending::{BurnRate, ModelUsage, RestUsage, TaskUsage, TokenUsage};
+pub use spending::{BurnRate, ModelUsage, RestUsage, SpentUntil, TaskUsage, TokenUsage};
 pub use summary::{RunOutcome, RunSummary, RunVerdict};
 pub use tasks::{TaskHistory, TaskUpdate};
 pub use teamkeep_policy::spending::AS_OF as PRICES_AS_OF;
@@ -65,6 +65,9 @@ pub struct Report {
     /// The files that the agents changed.
     #[serde(default)]
     pub files: Vec<FileHistory>,
+    /// Everything that the policy blocked.
+    #[serde(default)]
+    pub blocks: Vec<Block>,
     pub observations: Vec<Observation>,
     /// Number of redacted texts by pattern; `None` without redaction.
     pub redacted: Option<BTreeMap<String, u64>>,
@@ -75,7 +78,7 @@ impl Report {
     pub fn of(data: &RunData, timeline: &Timeline, config: &Config, now: Timestamp) -> Report {
         let case = ReportInput::new(data, timeline);
         let turns = turns::turns(&case);
-        let mail = messages::mail(&case);
+        let mail = messages::mail(&case, incidents::millis(config.incidents.unread));
         let tasks = tasks::histories(&case);
         let spending = Spending::of(&case, &config.report.price);
         let parts = Parts { mail: &mail, tasks: &tasks, turns: &turns, spending: &spending };
@@ -88,6 +91,7 @@ impl Report {
             phases: overview::phases(&case),
             agents: agents::agents(&case, &turns),
             observations: observations::observations(&case, &mail, &tasks, &incidents),
+            blocks: observations::blocks(&case),
             work: work::work(&case, &turns, &tasks, &mail, &incidents),
             tools: work::tools(&case),
             spending: spending.usage(&case, &tasks),

@@ -1,5 +1,7 @@
 //! Observations: facts worth knowing about a run that are not part of an incident.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
@@ -60,22 +62,40 @@ pub(super) fn observations(
     found.extend(message_observations(case, mail));
     found.extend(verdict_observations(case));
     found.extend(data_gaps(case));
-    found.retain(|observation| !incidents.iter().any(|incident| contains(incident, observation)));
+    let covered = Covered::by(incidents);
+    found.retain(|observation| !covered.has(observation));
     found.sort_by_key(|observation| (observation.code, observation.at));
     found
 }
 
-/// Whether an incident already shows it: the loss of a task, an entry in its chain, or the missing end of a crash.
-fn contains(incident: &Incident, observation: &Observation) -> bool {
-    let has_task = observation.task.as_ref().is_some_and(|task| incident.tasks.contains(task));
-    let has_entry = observation.entry.as_ref().is_some_and(|entry| incident.evidence.contains(entry));
-    match observation.code {
-        ObservationKind::StoppedAtWork
-        | ObservationKind::WorkReturned
-        | ObservationKind::Unfinished
-        | ObservationKind::TaskErased => has_task || has_entry,
-        ObservationKind::NoEnd => incident.kind == IncidentKind::CrashedLead,
-        _ => has_entry,
+/// What incidents already show: the loss of a task, an entry that they count, or the missing end of a crash.
+struct Covered<'a> {
+    tasks: HashSet<&'a str>,
+    entries: HashSet<&'a str>,
+    is_crashed: bool,
+}
+
+impl<'a> Covered<'a> {
+    fn by(incidents: &'a [Incident]) -> Covered<'a> {
+        let entries = incidents.iter().flat_map(|incident| incident.evidence.iter().chain(&incident.counted));
+        Covered {
+            tasks: incidents.iter().flat_map(|incident| &incident.tasks).map(String::as_str).collect(),
+            entries: entries.map(String::as_str).collect(),
+            is_crashed: incidents.iter().any(|incident| incident.kind == IncidentKind::CrashedLead),
+        }
+    }
+
+    fn has(&self, observation: &Observation) -> bool {
+        let has_task = observation.task.as_ref().is_some_and(|task| self.tasks.contains(task.as_str()));
+        let has_entry = observation.entry.as_ref().is_some_and(|entry| self.entries.contains(entry.as_str()));
+        match observation.code {
+            ObservationKind::StoppedAtWork
+            | ObservationKind::WorkReturned
+            | ObservationKind::Unfinished
+            | ObservationKind::TaskErased => has_task || has_entry,
+            ObservationKind::NoEnd => self.is_crashed,
+            _ => has_entry,
+        }
     }
 }
 
@@ -175,7 +195,8 @@ fn message_observations(case: &ReportInput<'_>, mail: &MessageStats) -> Vec<Obse
             }
             _ => continue,
         };
-        found.push(observation.at(message.at).of(&message.from));
+        let observation = observation.at(message.at).of(&message.from);
+        found.push(Observation { entry: Some(message.id.clone()), ..observation });
     }
     for name in case.teammates() {
         let is_sent = |message: &MessageRow| {
@@ -210,6 +231,23 @@ fn verdict_observations(case: &ReportInput<'_>) -> Vec<Observation> {
         Some(Observation::new(code, what).shown_by(entry).of(&entry.actor))
     };
     case.entries.iter().filter_map(observation).collect()
+}
+
+/// An action that a gate or a rule blocked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    pub at: Timestamp,
+    pub agent: String,
+    pub gate: String,
+}
+
+/// All blocks, each once.
+pub(super) fn blocks(case: &ReportInput<'_>) -> Vec<Block> {
+    let block = |entry: &Entry| {
+        let verdict = entry.verdict().filter(|one| !one.repeated && one.decision == Decision::Block)?;
+        Some(Block { at: entry.at, agent: entry.actor.clone(), gate: verdict.gate.clone() })
+    };
+    case.entries.iter().filter_map(block).collect()
 }
 
 fn data_gaps(case: &ReportInput<'_>) -> Vec<Observation> {

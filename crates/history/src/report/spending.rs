@@ -12,6 +12,7 @@ use crate::timeline::{RunData, Timeline};
 use teamkeep_config::Price;
 use teamkeep_model::team::Tokens;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::Natural;
 use teamkeep_policy::spending::{PriceList, Total};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,6 +30,9 @@ pub struct TokenUsage {
     /// The messages that belong to no task; `None` if there are none.
     #[serde(default)]
     pub no_task: Option<RestUsage>,
+    /// The sums over time, without messages of unknown time.
+    #[serde(default)]
+    pub curve: Vec<SpentUntil>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,6 +60,19 @@ pub struct RestUsage {
     pub tokens: Tokens,
     pub cost: Option<f64>,
 }
+
+/// What all agents had spent by a moment.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SpentUntil {
+    pub at: Timestamp,
+    /// Without those read from the cache.
+    pub tokens: u64,
+    /// In US dollars; `None` if a model has no price.
+    pub cost: Option<f64>,
+}
+
+/// Number of points of the curve: a point sums as many messages as this takes.
+const MAX_POINTS: usize = 500;
 
 /// The messages of the model, each with its price.
 pub(super) struct Spending<'a> {
@@ -125,11 +142,11 @@ impl<'a> Spending<'a> {
     }
 
     pub(super) fn usage(&self, case: &ReportInput<'_>, tasks: &[TaskHistory]) -> TokenUsage {
-        let names: BTreeSet<&str> =
-            case.data.transcripts.all.iter().map(|transcript| transcript.by.as_str()).collect();
-        let mut agents: Vec<ModelUsage> = names.iter().map(|name| self.of_agent(name)).collect();
+        let names: BTreeSet<Natural<'_>> =
+            case.data.transcripts.all.iter().map(|transcript| Natural(&transcript.by)).collect();
+        let mut agents: Vec<ModelUsage> = names.iter().map(|name| self.of_agent(name.0)).collect();
         agents.sort_by_key(|spent| std::cmp::Reverse(spent.tokens.input.saturating_add(spent.tokens.output)));
-        let known = || self.messages.iter().filter(|one| names.contains(one.agent));
+        let known = || self.messages.iter().filter(|one| names.contains(&Natural(one.agent)));
         let total = total(known());
         let unpriced: BTreeSet<&str> = known().filter(|one| one.usd.is_none()).map(|one| one.model).collect();
         let is_known = !agents.is_empty();
@@ -143,7 +160,21 @@ impl<'a> Spending<'a> {
             unpriced: unpriced.into_iter().map(str::to_owned).collect(),
             tasks,
             no_task,
+            curve: self.curve(),
         }
+    }
+
+    fn curve(&self) -> Vec<SpentUntil> {
+        let mut timed: Vec<(i64, &Spent<'_>)> =
+            self.messages.iter().filter_map(|one| Some((one.at?, one))).collect();
+        timed.sort_by_key(|(at, _)| *at);
+        let step = timed.len().div_ceil(MAX_POINTS).max(1);
+        let points = timed.chunks(step).scan(Total::default(), |sum, messages| {
+            *sum = sum.plus(&total(messages.iter().map(|(_, one)| *one)));
+            let at = Timestamp::from_millis(messages.last()?.0)?;
+            Some(SpentUntil { at, tokens: sum.tokens.new_tokens(), cost: sum.cost() })
+        });
+        points.collect()
     }
 
     fn of_agent(&self, name: &str) -> ModelUsage {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashSet};
 use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::Natural;
 use teamkeep_policy::asks;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -175,10 +176,10 @@ pub struct ToolUser {
 
 pub(super) fn tools(case: &ReportInput<'_>) -> Tools {
     let transcripts = &case.data.transcripts;
-    let mut users: BTreeMap<&str, (BTreeMap<String, usize>, usize)> = BTreeMap::new();
+    let mut users: BTreeMap<Natural<'_>, (BTreeMap<String, usize>, usize)> = BTreeMap::new();
     let mut total: BTreeMap<String, usize> = BTreeMap::new();
     let mut count = |who, tool: &str, failed: bool| {
-        let (tools, failures) = users.entry(who).or_default();
+        let (tools, failures) = users.entry(Natural(who)).or_default();
         *tools.entry(tool.to_owned()).or_default() += 1;
         *failures += usize::from(failed);
         *total.entry(tool.to_owned()).or_default() += 1;
@@ -202,7 +203,7 @@ pub(super) fn tools(case: &ReportInput<'_>) -> Tools {
     }
     let mut by_agent: Vec<ToolUser> = users
         .into_iter()
-        .map(|(agent, (tools, failed))| {
+        .map(|(Natural(agent), (tools, failed))| {
             let complete = case.has_transcript(agent);
             ToolUser { agent: agent.to_owned(), tools, failed: complete.then_some(failed), complete }
         })
@@ -240,7 +241,7 @@ mod tests {
     }
 
     fn mail(messages: Vec<MessageRow>) -> MessageStats {
-        MessageStats { messages, by_sender: Vec::new(), by_pair: Vec::new() }
+        MessageStats { messages, by_sender: Vec::new(), by_pair: Vec::new(), late_after_ms: 0 }
     }
 
     fn task(id: &str, blocked_by: &[&str], owner: &str, changes: &[(usize, &str)]) -> TaskHistory {

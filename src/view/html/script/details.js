@@ -68,6 +68,7 @@ function incidentDetails({ incident }) {
   const agents = (name) => make("span", {}, agentLink(name));
   return [words(incident.kind), [" ", make("span", { class: "chip " + toneOfIncident(incident) }, incident.resolved ? "resolved" : incident.severity)], [
     make("p", {}, bdi(incident.summary, { dir: "auto" })),
+    remedyOf(incident),
     make("dl", { class: "pairs" },
       pairRow("Time", momentLink(stamp(incident.from)), " to ", momentLink(stamp(incident.to))),
       costs.length ? pairRow("Cost", costs.join(" \u00b7 ")) : null,
@@ -76,10 +77,15 @@ function incidentDetails({ incident }) {
       late.length > 0 && ABOUT_LATE.includes(incident.kind)
         && pairRow("Messages", button({ class: "link" }, () => showMessages("to:", incident.agents[0], " is:late"),
           counted(late.length, "message") + " read late or never"))),
-    incident.remedy && (incident.remedy.startsWith("teamkeep ")
-      ? make("p", { class: "remedy" }, make("code", {}, bdi(incident.remedy)), copyButton(incident.remedy))
-      : make("p", { class: "remedy" }, bdi(incident.remedy, { dir: "auto" }))),
     make("ol", { class: "chain" }, cappedItems(incident.chain, FIRST_STEPS, stepItem))]];
+}
+
+// A command can be copied.
+function remedyOf({ remedy }) {
+  if (!remedy) return null;
+  const { command, advice } = remedy;
+  return make("p", { class: "remedy" }, command !== undefined
+    ? [make("code", {}, bdi(command)), copyButton(command)] : bdi(advice, { dir: "auto" }));
 }
 
 // The kinds of incidents in which the messages to the first agent waited.

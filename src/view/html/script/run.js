@@ -86,6 +86,9 @@ function taskAt(task, time) {
     : last.kind === "task-erased" || !last.to ? "erased" : null;
   return { task, column: gone ? "gone" : COLUMNS.includes(last.to) ? last.to : "other", gone, status, owner: last.owner, last, entered };
 }
+// In a run that is over, a task that is not completed stays so.
+const isOver = report.overview.ended_at !== null || report.verdict?.kind === "crashed";
+
 // The end shows the last recorded states, including changes that were recorded later.
 const boardTime = (time) => (time >= END ? Infinity : time);
 const boardAt = (time) => tasks.map((task) => atEnd(taskAt(task, boardTime(time)), time)).filter(Boolean);
@@ -100,8 +103,8 @@ const messageById = new Map(messages.filter((message) => message.id).map((messag
 
 // How long a message waited for its reader, in milliseconds; null if it was not read, or that is unknown.
 const waitOf = (message) => (stamp(message.read_at) === null ? null : stamp(message.read_at) - message.t);
-// A message that was read after this time was read late, as in the incidents by default.
-const LATE = 15 * 60000;
+// A message that was read after this time was read late, as in the incidents.
+const LATE = report.mail.late_after_ms;
 const isLate = (message) => !message.automatic && message.refused === null && (message.delivered === false || waitOf(message) >= LATE);
 
 // Numbers of messages: sent between agents, automatic, blocked, rejected.

@@ -4,7 +4,7 @@
 use super::draft::{Draft, task_names};
 use super::scene::Scene;
 use super::stalls::{millis, restore};
-use super::{IncidentKind, Severity};
+use super::{IncidentKind, Remedy, Severity};
 use crate::report::input::Spans;
 use crate::report::messages::bare;
 use crate::report::tasks::TaskHistory;
@@ -113,9 +113,9 @@ fn blocked_by(scene: &Scene<'_>, owner: Option<&str>, chains: &[Chain<'_>]) -> D
         _ if scene.case.is_over() => restore(scene),
         Some(owner) => {
             let them = if chains.len() == 1 { "it" } else { "them" };
-            format!("Ask {owner} to start {roots}, or assign {them} to another teammate")
+            Remedy::Advice(format!("Ask {owner} to start {roots}, or assign {them} to another teammate"))
         }
-        None => format!("Assign {roots} to a teammate"),
+        None => Remedy::Advice(format!("Assign {roots} to a teammate")),
     });
     draft
 }
@@ -148,7 +148,7 @@ fn cycle(scene: &Scene<'_>, cyclic: &[&TaskHistory]) -> Option<Draft> {
         }
     }
     draft.summary = format!("{} depend on each other, so none of them can begin", task_names(&draft.tasks));
-    draft.remedy = Some(format!("Remove a dependency of {}", task_names(&draft.tasks[..1])));
+    draft.advise(format!("Remove a dependency of {}", task_names(&draft.tasks[..1])));
     Some(draft)
 }
 
@@ -183,7 +183,9 @@ pub(super) fn unanswered_questions(scene: &Scene<'_>) -> Vec<Draft> {
             let (owned, time) = (task_names(&draft.tasks), duration(span.1 - span.0));
             draft.summary =
                 format!("{name} waited {time} for an answer from {asked}, with {owned} in progress");
-            draft.remedy = scene.lasts(span.1).then(|| format!("Ask {asked} to answer {name}"));
+            if scene.lasts(span.1) {
+                draft.advise(format!("Ask {asked} to answer {name}"));
+            }
             found.push(draft);
         }
     }

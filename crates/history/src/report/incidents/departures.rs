@@ -3,7 +3,7 @@
 use super::draft::{Draft, task_names};
 use super::scene::{GRACE, Scene};
 use super::stalls::{claim, restore, wasted};
-use super::{IncidentKind, Severity};
+use super::{IncidentKind, Remedy, Severity};
 use crate::report::tasks::{TaskHistory, TaskUpdate};
 use crate::timeline::{Entry, EntryKind, Kind};
 use std::cmp::Reverse;
@@ -69,7 +69,7 @@ pub(super) fn crashed_panes(scene: &Scene<'_>) -> Vec<Draft> {
         draft.remedy = match scene.case.is_over() {
             _ if tasks.is_empty() => None,
             true => tasks.iter().any(|task| scene.is_lost(task)).then(|| restore(scene)),
-            false => Some(format!("Assign {owned} to another teammate")),
+            false => Some(Remedy::Advice(format!("Assign {owned} to another teammate"))),
         };
         draft.spend(wasted(scene, name, &tasks));
         draft
@@ -158,7 +158,7 @@ fn lost_work(scene: &Scene<'_>, name: &str, entry: &Entry, how: Departure) -> Op
         draft.severity = Severity::High;
         draft.remedy = Some(match scene.case.is_over() {
             true => restore(scene),
-            false => format!("Assign {owned} to another teammate"),
+            false => Remedy::Advice(format!("Assign {owned} to another teammate")),
         });
     }
     draft.spend(wasted(scene, name, &tasks));

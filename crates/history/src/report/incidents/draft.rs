@@ -1,7 +1,7 @@
 //! An incident while its evidence is collected, and the words that summaries share.
 
 use super::scene::Scene;
-use super::{Incident, IncidentCost, IncidentKind, Severity, Step};
+use super::{Incident, IncidentCost, IncidentKind, Remedy, Severity, Step};
 use crate::timeline::Entry;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::Timestamp;
@@ -22,6 +22,8 @@ pub(super) struct Draft {
     pub dated: Option<i64>,
     /// How long it lasted in milliseconds, if not all the time between them.
     pub lasted: Option<i64>,
+    /// The ids of entries that it counts, apart from those in the chain.
+    pub counted: Vec<String>,
     /// When which agent was silent with work, in milliseconds.
     pub silences: Vec<(String, (i64, i64))>,
     pub summary: String,
@@ -29,7 +31,7 @@ pub(super) struct Draft {
     pub consequence: String,
     pub chain: Vec<Step>,
     pub cost: IncidentCost,
-    pub remedy: Option<String>,
+    pub remedy: Option<Remedy>,
     /// Whether tasks were lost by it, or by a symptom of it.
     pub is_loss: bool,
     /// Its first task, for its id: it stays the first when the run is over and the completed tasks are left out.
@@ -52,6 +54,7 @@ impl Draft {
             span,
             dated: None,
             lasted: None,
+            counted: Vec::new(),
             silences: Vec::new(),
             summary: String::new(),
             consequence: String::new(),
@@ -104,11 +107,16 @@ impl Draft {
         (self.cost.tokens, self.cost.usd) = (Some(known + tokens), usd);
     }
 
+    pub(super) fn advise(&mut self, advice: impl Into<String>) {
+        self.remedy = Some(Remedy::Advice(advice.into()));
+    }
+
     /// Takes the evidence of a symptom.
     pub(super) fn explain(&mut self, symptom: Draft) {
         self.severity = self.severity.min(symptom.severity);
         self.is_loss |= symptom.is_loss;
         self.explained_until = self.explained_until.max(symptom.until());
+        self.counted.extend(symptom.counted);
         self.silences.extend(symptom.silences);
         symptom.tasks.iter().for_each(|task| self.task(task));
         let new =
@@ -156,6 +164,7 @@ impl Draft {
             cost: self.cost,
             remedy: self.remedy,
             resolved,
+            counted: self.counted,
             silences: self.silences,
         }
     }

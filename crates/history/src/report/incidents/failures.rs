@@ -3,7 +3,7 @@
 use super::draft::{Draft, task_names};
 use super::scene::Scene;
 use super::stalls::{claim, wasted};
-use super::{IncidentKind, Severity};
+use super::{IncidentKind, Remedy, Severity};
 use crate::timeline::{AgentSign, Entry, Kind, TurnEntry, TurnEvent};
 use std::collections::HashMap;
 use teamkeep_model::time::duration;
@@ -129,7 +129,9 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
         draft.severity = Severity::High;
     }
     draft.remedy = match next {
-        None if !scene.case.is_over() => Some(remedy(halt.cause(), name, name == scene.case.lead)),
+        None if !scene.case.is_over() => {
+            Some(Remedy::Advice(advice(halt.cause(), name, name == scene.case.lead)))
+        }
         _ => None,
     };
     draft.spend(wasted(scene, name, &tasks));
@@ -137,7 +139,7 @@ fn failure(scene: &Scene<'_>, halt: &Halt<'_>) -> Option<Draft> {
 }
 
 /// The advice to a person so that the agent works again.
-fn remedy(cause: FailureCause, name: &str, is_lead: bool) -> String {
+fn advice(cause: FailureCause, name: &str, is_lead: bool) -> String {
     let again = match is_lead {
         true => "send a prompt to try again".to_owned(),
         false => format!("send {name} a message to try again"),

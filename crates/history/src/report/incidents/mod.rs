@@ -19,12 +19,15 @@ mod teamwork;
 mod unread;
 mod waits;
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use crate::timeline::{Entry, TurnEvent};
 use draft::Draft;
 pub(super) use scene::Scene;
+pub(super) use stalls::millis;
 pub use stalls::restore_command;
 use teamkeep_model::json;
 use teamkeep_model::time::Timestamp;
@@ -52,11 +55,13 @@ pub struct Incident {
     /// The evidence for people, in order.
     pub chain: Vec<Step>,
     pub cost: IncidentCost,
-    /// A command, or advice to a person.
-    pub remedy: Option<String>,
+    pub remedy: Option<Remedy>,
     /// Whether the work that an agent left was completed later.
     #[serde(default, skip_serializing_if = "is_false")]
     pub resolved: bool,
+    /// The ids of entries that it counts, apart from those in `chain`.
+    #[serde(skip)]
+    pub counted: Vec<String>,
     /// When which agent was silent with work, in milliseconds.
     #[serde(skip)]
     pub silences: Vec<(String, (i64, i64))>,
@@ -64,6 +69,30 @@ pub struct Incident {
 
 fn is_false(flag: &bool) -> bool {
     !flag
+}
+
+/// What to do about an incident.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Remedy {
+    /// For a shell.
+    Command(String),
+    /// A sentence for a person. It may quote the run, so escape it for a terminal.
+    Advice(String),
+}
+
+impl Remedy {
+    pub fn text_mut(&mut self) -> &mut String {
+        let (Remedy::Command(text) | Remedy::Advice(text)) = self;
+        text
+    }
+}
+
+impl fmt::Display for Remedy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Remedy::Command(text) | Remedy::Advice(text)) = self;
+        f.write_str(text)
+    }
 }
 
 /// An entry of the timeline as evidence.

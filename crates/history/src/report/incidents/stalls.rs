@@ -2,7 +2,7 @@
 
 use super::draft::{Draft, task_names};
 use super::scene::Scene;
-use super::{IncidentKind, Severity};
+use super::{IncidentKind, Remedy, Severity};
 use crate::report::input::Spans;
 use crate::report::messages::{MessageRow, bare};
 use crate::report::tasks::TaskHistory;
@@ -139,13 +139,15 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
         draft.severity = Severity::High;
     }
     draft.spend(wasted(scene, name, tasks));
-    draft.remedy = (!scene.case.is_over()).then(|| format!("Ask {name} for {owned}, or reassign the task"));
+    if !scene.case.is_over() {
+        draft.advise(format!("Ask {name} for {owned}, or reassign the task"));
+    }
     draft
 }
 
 /// The command that brings the run's unfinished tasks back, in a new session.
-pub(super) fn restore(scene: &Scene<'_>) -> String {
-    restore_command(&scene.case.data.run, None)
+pub(super) fn restore(scene: &Scene<'_>) -> Remedy {
+    Remedy::Command(restore_command(&scene.case.data.run, None))
 }
 
 /// The command that starts a session with the tasks of a run that were unfinished at a moment, or at its end.
@@ -232,6 +234,6 @@ fn join(scene: &Scene<'_>, all: &mut Draft, name: &str, tasks: &[&TaskHistory], 
     all.spend(wasted(scene, name, tasks));
 }
 
-pub(super) fn millis(duration: std::time::Duration) -> i64 {
+pub(in crate::report) fn millis(duration: std::time::Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

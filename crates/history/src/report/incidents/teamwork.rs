@@ -4,7 +4,7 @@
 use super::draft::{Draft, task_names};
 use super::scene::Scene;
 use super::stalls::{millis, restore};
-use super::{IncidentKind, Severity};
+use super::{IncidentKind, Remedy, Severity};
 use crate::report::input::Spans;
 use crate::report::messages::bare;
 use crate::report::turns::Turn;
@@ -130,7 +130,7 @@ pub(super) fn ping_pong(scene: &Scene<'_>) -> Option<Draft> {
     draft.spend(scene.spending.spent(lead, spans.iter().copied()));
     let all = scene.turns.iter().filter(|turn| turn.agent == lead).count();
     draft.summary = format!("only idle notices started {} of the {all} turns of {lead}", useless.len());
-    draft.remedy = Some("Give idle teammates a task, or shut them down".to_owned());
+    draft.advise("Give idle teammates a task, or shut them down");
     Some(draft)
 }
 
@@ -159,7 +159,9 @@ pub(super) fn deleted_tasks(scene: &Scene<'_>) -> Option<Draft> {
     );
     draft.remedy = Some(match scene.case.is_over() {
         true => restore(scene),
-        false => format!("Ask {} to create {} again", scene.case.lead, task_names(&draft.tasks)),
+        false => {
+            Remedy::Advice(format!("Ask {} to create {} again", scene.case.lead, task_names(&draft.tasks)))
+        }
     });
     Some(draft)
 }
@@ -190,7 +192,9 @@ pub(super) fn duplicates(scene: &Scene<'_>) -> Vec<Draft> {
             draft.spend(scene.spending.spent(second, [span]));
             let time = duration(span.1 - span.0);
             draft.summary = format!("{first} and {second} worked on the same prompt for {time}");
-            draft.remedy = scene.lasts(span.1).then(|| format!("Shut {second} down"));
+            if scene.lasts(span.1) {
+                draft.advise(format!("Shut {second} down"));
+            }
             found.push(draft);
         }
     }
@@ -277,7 +281,7 @@ fn shared_name(scene: &Scene<'_>, name: &str, turns: &[AgentTurn]) -> Option<Dra
         extras.most,
         listed(&ids)
     );
-    draft.remedy = Some(if scene.lasts(to) {
+    draft.advise(if scene.lasts(to) {
         "Stop the later agents by id (TaskStop), then check what they changed".to_owned()
     } else {
         format!("Check the work of {name}: its agents can have changed the same files")

@@ -6,7 +6,7 @@ use teamkeep_model::words::{count, listed};
 use super::draft::Draft;
 use super::scene::Scene;
 use super::stalls::millis;
-use super::{IncidentKind, Severity};
+use super::{IncidentKind, Remedy, Severity};
 use crate::report::messages::{MessageRow, bare};
 use crate::timeline::Entry;
 use teamkeep_model::time::{Timestamp, duration};
@@ -43,6 +43,7 @@ fn of_recipient(scene: &Scene<'_>, to: &str, waiting: &[Waiting<'_>]) -> Draft {
     let mut draft = Draft::new(IncidentKind::UnreadMessage, severity, (from, until));
     draft.agent(to);
     waiting.iter().for_each(|one| draft.agent(&one.message.from));
+    draft.counted = waiting.iter().map(|one| one.message.id.clone()).collect();
     let last = waiting.len().saturating_sub(1);
     for (_, one) in waiting.iter().enumerate().filter(|(place, _)| *place < MAX_FIRST || *place == last) {
         let about = one.message.summary.as_ref().map(|summary| format!(": {summary}")).unwrap_or_default();
@@ -61,7 +62,7 @@ fn of_recipient(scene: &Scene<'_>, to: &str, waiting: &[Waiting<'_>]) -> Draft {
         _ => format!("{messages} to {to} {were} read late or never"),
     };
     if lasts && never > 0 {
-        draft.remedy = Some(format!("Ask {to} to read its messages, or send them to another agent"));
+        draft.advise(format!("Ask {to} to read its messages, or send them to another agent"));
     }
     draft
 }
@@ -132,7 +133,7 @@ pub(super) fn unknown_recipients(scene: &Scene<'_>) -> Vec<Draft> {
         let there = scene.case.team.present().map(|member| member.name.as_str());
         let others = there.filter(|name| !draft.agents.iter().any(|sender| sender == name));
         let others: Vec<&str> = others.take(MAX_NAMES).collect();
-        draft.remedy = either(&others).map(|names| format!("Send it to {names}"));
+        draft.remedy = either(&others).map(|names| Remedy::Advice(format!("Send it to {names}")));
     }
     found
 }

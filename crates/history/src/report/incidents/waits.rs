@@ -66,7 +66,7 @@ fn wait(scene: &Scene<'_>, request: &Request<'_>, span: (i64, i64)) -> Draft {
     draft.summary = format!("{agent} {was} {} for {what}{owned}", duration(span.1 - span.0));
     if lasts {
         draft.severity = Severity::High;
-        draft.remedy = Some(match kind {
+        draft.advise(match kind {
             IncidentKind::WaitingApproval => format!("Approve or reject {agent}'s plan"),
             _ if *agent == scene.case.lead => format!("Answer {agent} in Claude Code"),
             _ => format!("Answer {agent}'s request in Claude Code"),
