@@ -5,6 +5,7 @@ pub mod failed_turns;
 pub mod html;
 pub mod html_axe;
 pub mod html_keys;
+pub mod html_marks;
 pub mod html_moments;
 pub mod html_pointer;
 pub mod html_start;

@@ -49,6 +49,45 @@ function arrow(lines, heads, view, thing, lanes) {
   }
 }
 
+// Names the ends of a message's arrow. The name of an end out of sight is at the edge.
+function nameEnds(pen, view, thing, lanes, colours, [top, bottom]) {
+  const { message } = thing;
+  const px = view.x(thing.u);
+  const inSight = (y) => Math.max(top + 8, Math.min(bottom - 8, y));
+  const start = inSight(lanes[thing.from ?? thing.to].middle);
+  const end = inSight(thing.to === null ? lanes.at(-1).middle : lanes[thing.to ?? thing.from].middle);
+  const label = (name, y) => {
+    const text = visible(short(name, 30));
+    const wide = pen.measureText(text).width + 8;
+    const left = px + 8 + wide < view.width ? px + 8 : px - 8 - wide;
+    pen.fillStyle = colours.surface;
+    pen.fillRect(left, y - 8, wide, 16);
+    pen.strokeStyle = colours.accent;
+    pen.strokeRect(left + 0.5, y - 7.5, wide - 1, 15);
+    pen.fillStyle = colours.text;
+    pen.fillText(text, left + 4, y + 0.5);
+  };
+  pen.font = view.font;
+  pen.textBaseline = "middle";
+  pen.lineWidth = 1;
+  if (Math.abs(end - start) >= 16) label(message.from, start);
+  label("\u2192 " + recipientName(message), end);
+}
+
+// The messages that a search found, as rings at their senders.
+function drawHits(pen, view, shown, lanes, colours) {
+  pen.lineWidth = 2;
+  for (const thing of shown) {
+    const y = lanes[thing.lane].middle;
+    pen.beginPath();
+    pen.arc(view.x(thing.u), y, 4, 0, 7);
+    pen.fillStyle = colours.surface;
+    pen.strokeStyle = colours.accent;
+    pen.fill();
+    pen.stroke();
+  }
+}
+
 // Sent and received messages as bars at the top of each lane; those that were never read are marked where they waited.
 function drawDensity(pen, view, shown, lanes, colours) {
   const bins = lanes.map(() => new Map());

@@ -6,7 +6,7 @@ function readColours(scheme = "") {
   probe.style.colorScheme = scheme;
   document.body.append(probe);
   const colours = {};
-  for (const name of ["text", "muted", "line", "firm", "surface", "stripe", "turn", "idle", "arrow", "bad", "warn", "held", "accent",
+  for (const name of ["text", "muted", "line", "firm", "surface", "stripe", "turn", "idle", "arrow", "bad", "warn", "good", "held", "accent",
     "task", "task-next", "on-task"]) {
     probe.style.color = "var(--" + name + ")";
     colours[name] = getComputedStyle(probe).color;
@@ -161,9 +161,9 @@ function nameHalts(pen, view, shown, lanes, colours) {
   }
 }
 
-// A task in progress is filled, an assigned one has an outline; one that ended without its completion has a mark there.
+// A task in progress is filled until its completion, which has a mark; it is hatched if it was never completed. An assigned
+// one has an outline.
 function drawTasks(pen, view, shown, lanes, colours) {
-  pen.font = view.font;
   pen.textBaseline = "middle";
   pen.lineWidth = 1;
   shown.forEach((thing, index) => {
@@ -171,22 +171,33 @@ function drawTasks(pen, view, shown, lanes, colours) {
     const lane = lanes[thing.lane];
     const top = lane.tasks + rowOf(thing, lane) * lane.row;
     const works = thing.status === "in_progress";
-    pen.fillStyle = pen.strokeStyle = index % 2 ? colours.task : colours["task-next"];
-    if (works) pen.fillRect(from, top, wide, lane.task);
+    pen.fillStyle = pen.strokeStyle = thing.lost ? colours.bad : index % 2 ? colours.task : colours["task-next"];
+    if (works && !thing.lost) pen.fillRect(from, top, wide, lane.task);
     else if (wide > 3) pen.strokeRect(from + 0.5, top + 0.5, wide - 1, lane.task - 1);
-    if (thing.lost) {
-      pen.fillStyle = colours.bad;
-      pen.fillRect(from + wide - 3, top - 1, 3, lane.task + 2);
+    if (thing.lost) hatch(pen, [from, top, wide, lane.task], colours.bad, 0.6);
+    if (thing.done) {
+      pen.fillStyle = colours.good;
+      pen.fillRect(from + wide - Math.min(4, wide / 2), top, Math.min(4, wide / 2), lane.task);
     }
-    if (wide < 26 || !isNamed(thing, lane)) return;
-    pen.save();
-    pen.beginPath();
-    pen.rect(from, top, wide - 3, lane.row);
-    pen.clip();
-    pen.fillStyle = works ? colours["on-task"] : colours.text;
-    pen.fillText(visible(short(nameOf(thing.task), 80)), from + 5, top + lane.task / 2 + 0.5);
-    pen.restore();
+    if (wide > 25 && isNamed(thing, lane)) nameTask(pen, view, thing, lane, [from, top, wide], works && !thing.lost ? colours["on-task"] : colours.text, colours);
   });
+}
+
+function nameTask(pen, view, thing, lane, [from, top, wide], colour, colours) {
+  const isLow = lane.task < 11;
+  const name = (thing.done ? "\u2713 " : thing.lost ? "\u2717 " : "") + (isLow ? "#" + thing.task.id : short(nameOf(thing.task), 80));
+  pen.save();
+  pen.font = isLow ? view.font.replace("11px", "9px") : view.font;
+  pen.beginPath();
+  pen.rect(from, top, wide - (thing.done ? 5 : 3), lane.task);
+  pen.clip();
+  if (thing.lost) {
+    pen.fillStyle = colours.surface;
+    pen.fillRect(from + 3, top, pen.measureText(visible(name)).width + 5, lane.task);
+  }
+  pen.fillStyle = colour;
+  pen.fillText(visible(name), from + 5, top + lane.task / 2 + 0.5);
+  pen.restore();
 }
 
 function drawMarks(pen, view, shown, lanes, colours) {

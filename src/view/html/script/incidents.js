@@ -4,7 +4,6 @@ const OUTCOMES = {
   completed: ["good", "Completed"], "open-work": ["warn", "Ended with open work"], crashed: ["bad", "Crashed"], running: ["plain", "Running"],
 };
 const SEVERITIES = { high: "bad", medium: "warn", low: "plain" };
-const FIRST_INCIDENTS = 6;
 
 function drawVerdict() {
   const { kind, sentence } = report.verdict;
@@ -16,10 +15,12 @@ function drawVerdict() {
 function drawIncidents() {
   $("incidents-count").textContent = incidents.length;
   if (!incidents.length) return $("incidents-list").replaceWith(make("p", { class: "muted" }, "No incidents found."));
-  fill($("incidents-list"), cappedItems(incidents, FIRST_INCIDENTS, (incident) => make("li", {}, incidentRow(incident))));
+  fill($("incidents-list"), cappedItems(incidentGroups, firstIncidents, groupItem));
   selection.listeners.push((one) => {
+    const id = one?.incident && "incident-" + one.incident.id;
     for (const row of $("incidents-list").querySelectorAll(".incident")) {
-      row.toggleAttribute("aria-current", one?.incident !== undefined && row.id === "incident-" + one.incident.id);
+      const isMember = row.classList.contains("several") && [...row.nextSibling.querySelectorAll(".incident")].some((member) => member.id === id);
+      row.toggleAttribute("aria-current", row.id ? row.id === id : isMember);
     }
   });
 }
@@ -27,15 +28,16 @@ function drawIncidents() {
 const costOfIncident = moneyColumn(incidents.map((incident) => incident.cost.usd));
 
 // An incident in one line. Its details are in the workbench.
-function incidentRow(incident) {
-  const { cost } = incident;
+const incidentRow = (incident) => incidentLine(incident, incident.summary, { ...incident.cost, tasks: incident.tasks },
+  { id: "incident-" + incident.id }, () => showIncident(incident));
+
+function incidentLine(incident, summary, { tasks, seconds, usd }, { class: kind = "", ...look }, act) {
   const figure = (text) => make("span", { class: "cost" }, text || "");
-  const ids = incident.tasks.slice(0, 2).map((id) => "#" + id).join(" ") + (incident.tasks.length > 2 ? " \u2026 +" + count(incident.tasks.length - 2) : "");
-  return button({ class: "incident " + toneOfIncident(incident), id: "incident-" + incident.id, title: visible(incident.summary) },
-    () => showIncident(incident),
+  const ids = tasks.slice(0, 2).map((id) => "#" + id).join(" ") + (tasks.length > 2 ? " \u2026 +" + count(tasks.length - 2) : "");
+  return button({ ...look, class: "incident " + toneOfIncident(incident) + " " + kind, title: visible(summary) }, act,
     make("span", { class: "chip " + toneOfIncident(incident) }, incident.resolved ? "resolved" : incident.severity),
-    bdi(incident.summary, { dir: "auto", class: "what" }), figure(ids), figure(cost.seconds > 0 && lasting(cost.seconds * 1000)),
-    figure(cost.usd > 0 && costOfIncident(cost.usd)), make("span", { class: "go", "aria-hidden": "true" }, "\u203a"));
+    bdi(summary, { dir: "auto", class: "what" }), figure(ids), figure(seconds > 0 && lasting(seconds * 1000)),
+    figure(usd > 0 && costOfIncident(usd)), make("span", { class: "go", "aria-hidden": "true" }, "\u203a"));
 }
 const toneOfIncident = (incident) => (incident.resolved ? "plain" : SEVERITIES[incident.severity] || "plain");
 
@@ -103,13 +105,13 @@ function drawPeople() {
 
 // n: the next incident, /: search, ?: the keys.
 function startKeys() {
+  $("late-after").textContent = lasting(LATE);
   let at = -1;
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input[type=search]") || $("keys").open) return;
     if (event.key === "n" && incidents.length) {
       at = (at + 1) % incidents.length;
-      if (at >= FIRST_INCIDENTS) $("incidents-list").querySelector(".more-items")?.click();
-      const row = $("incident-" + incidents[at].id);
+      const row = rowOfIncident(incidents[at]);
       row.scrollIntoView({ block: "center" });
       row.focus();
     } else if (event.key === "/") reader.seek();

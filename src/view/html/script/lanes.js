@@ -12,9 +12,11 @@ function spansOf(task) {
     const lane = laneNamed(change.owner);
     const last = spans.at(-1);
     const end = next ? next.t : END;
-    const lost = change.to === "in_progress" && next !== undefined && next.to !== "completed" && next.to !== "in_progress";
-    if (last && last.status === change.to && last.lane === lane && last.end === change.t) Object.assign(last, { end, lost });
-    else spans.push({ what: "task", task, status: change.to, owner: change.owner, lane, t: change.t, end, lost });
+    const works = change.to === "in_progress";
+    const done = works && next?.to === "completed";
+    const lost = works && !done && (next ? next.to !== "in_progress" : isOver);
+    if (last && last.status === change.to && last.lane === lane && last.end === change.t) Object.assign(last, { end, done, lost });
+    else spans.push({ what: "task", task, status: change.to, owner: change.owner, lane, t: change.t, end, done, lost });
   });
   return spans.filter((span) => span.lane !== undefined);
 }
@@ -117,9 +119,9 @@ function placeLanes(lanes, first, room = Infinity) {
   });
   return top + 1;
 }
-// The row of a task in its lane, and whether there is room for its name.
+// The row of a task in its lane, and whether there is room for its name. In a low lane a task has only its number.
 const rowOf = (thing, lane) => Math.min(thing.row, lane.rows - 1);
-const isNamed = (thing, lane) => !thing.isHidden && thing.row < lane.rows && lane.task >= 11;
+const isNamed = (thing, lane) => !thing.isHidden && thing.row < lane.rows && lane.task >= 7;
 
 const MARKS = { blocked: "square", escalated: "triangle", warned: "diamond" };
 const markHeight = (thing, lanes) => (thing.lane === undefined ? LANE.top / 2 : lanes[thing.lane].middle);
@@ -142,7 +144,7 @@ function describe(thing) {
   }
   if (thing.what === "task") {
     return ["Task " + visible(nameOf(thing.task)), [
-      words(thing.status) + (thing.owner ? ", owned by " + visible(thing.owner) : "") + (thing.lost ? ", not completed" : ""),
+      words(thing.status) + (thing.owner ? ", owned by " + visible(thing.owner) : "") + (thing.done ? ", then completed" : thing.lost ? ", not completed" : ""),
       "from " + since(thing.t) + ", " + lasting(thing.end - thing.t),
     ]];
   }

@@ -1,6 +1,11 @@
 // The strip above the timeline: the whole run in small, with the part that the timeline shows.
 
 const MAP_BIN = 2;
+// The height of the brackets of incidents with their labels, in pixels.
+const MAP_TOP = 17;
+
+// The colors of brackets, by the tones of incidents.
+const BRACKETS = { bad: "bad", warn: "warn", plain: "muted" };
 
 function startMap() {
   const map = $("map");
@@ -17,12 +22,11 @@ function startMap() {
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     drawBars(pen, high, colours);
     for (const thing of things) {
-      if (thing.what === "halt") hatch(pen, [x(thing.u), 0, Math.max(2, x(thing.v) - x(thing.u)), 5], thing.state === "waiting" ? colours.warn : colours.bad, 1);
-      if (thing.what === "mark") {
-        pen.fillStyle = colours[toneOf(thing.observation)];
-        pen.fillRect(x(thing.u) - 1, 0, 2, 5);
-      }
+      if (thing.what !== "mark") continue;
+      pen.fillStyle = colours[toneOf(thing.observation)];
+      pen.fillRect(x(thing.u) - 1, MAP_TOP - 4, 2, 4);
     }
+    drawBrackets(pen, colours);
     if (timeline.isWhole()) return;
     pen.fillStyle = colours.accent;
     pen.globalAlpha = 0.16;
@@ -42,8 +46,35 @@ function startMap() {
     for (const many of bars.values()) most = Math.max(most, many);
     pen.fillStyle = colours.arrow;
     for (const [at, many] of bars) {
-      const tall = Math.max(1, (many / most) * (high - 6));
+      const tall = Math.max(1, (many / most) * (high - MAP_TOP - 1));
       pen.fillRect(at * MAP_BIN, high - tall, MAP_BIN, tall);
+    }
+  }
+
+  // Incidents as brackets, the worst on top. A label is where it has room: in its bracket, or beside a short one.
+  function drawBrackets(pen, colours) {
+    const brackets = incidentGroups.map((group) => {
+      const [from, to] = [Math.min(...group.map((one) => stamp(one.from))), Math.max(...group.map((one) => stamp(one.to) ?? LAST))];
+      const left = x(scale.at(from));
+      return { group, left, right: Math.max(left + 3, x(scale.at(to))), colour: colours[BRACKETS[toneOfIncident(group[0])]] };
+    });
+    for (const { left, right, colour } of [...brackets].reverse()) {
+      pen.fillStyle = colour;
+      pen.fillRect(left, 1, right - left, 2);
+      for (const end of [left, right - 1.5]) pen.fillRect(end, 1, 1.5, 5);
+    }
+    pen.font = view.font;
+    pen.textBaseline = "middle";
+    const taken = [];
+    for (const { group, left, right, colour } of brackets) {
+      const label = visible(short(group.length > 1 ? groupName(group) : [words(group[0].kind), ...group[0].agents.slice(0, 1)].join(" "), 60));
+      const wide = pen.measureText(label).width;
+      const isFree = (at) => at >= 0 && at + wide < width() && taken.every((other) => at > other.to || at + wide < other.from);
+      const from = (wide + 8 < right - left ? [left + 4] : [right + 3, left - wide - 3]).find(isFree);
+      if (from === undefined) continue;
+      taken.push({ from: from - 6, to: from + wide + 6 });
+      pen.fillStyle = colour;
+      pen.fillText(label, from, 10);
     }
   }
 

@@ -1,6 +1,8 @@
 // The messages: a list, of which only the visible rows exist as elements, by conversation or by time.
 
 const ROW = 46;
+// Number of found messages that are marked on the timeline.
+const MAX_HITS = 500;
 
 const reader = (() => {
   const list = $("list");
@@ -25,12 +27,15 @@ const reader = (() => {
   function search() {
     query = parseQuery(controls.search.value);
     found = matches();
+    timeline.showHits(query.tests.length ? found.slice(0, MAX_HITS) : []);
+    const unmarked = query.tests.length ? found.length - MAX_HITS : 0;
     lines = controls.grouped.checked ? grouped(found) : found;
     found = lines.filter((line) => !line.pair);
     fill($("found"), counted(found.length, "message") + " of " + count(messages.length) + ": "
       + countsOf(Object.keys(messageCounts), (kind) => count(messageCounts[kind]) + " " + kind
         + (kind === "automatic" && !controls.automatic.checked && !query.automatic ? " (hidden)" : ""))
       + (controls.visible.checked && !timeline.isWhole() ? "; only the visible time" : "")
+      + (unmarked > 0 ? "; on the timeline " + MAX_HITS + " and " + count(unmarked) + " more" : "")
       + (query.ignored.length ? "; ignored: " + query.ignored.join(", ") : "")
       + (query.unknown.length ? "; not a filter, searched as text: " + query.unknown.join(", ") : "")
       + (controls.search.value.length > MAX_QUERY ? "; only the first " + MAX_QUERY + " characters are searched" : ""));

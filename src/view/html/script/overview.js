@@ -95,14 +95,15 @@ const FEW = 6;
 function observationKind(code, all) {
   return make("div", { class: "observation " + toneOf(all[0]) },
     make("h3", {}, codeName(code), " ", make("span", { class: "count" }, all.length)),
-    make("ul", {}, cappedItems(all, FEW, observationItem)));
+    make("ul", {}, cappedItems([...Map.groupBy(all, (one) => one.what + "\u0000" + one.task).values()], FEW, observationItem)));
 }
 
-function observationItem(observation) {
-  const task = taskById.get(observation.task);
-  return make("li", {}, bdi(observation.what, { dir: "auto" }),
+// Equal observations are one item, with each time.
+function observationItem(same) {
+  const task = taskById.get(same[0].task);
+  return make("li", {}, bdi(same[0].what, { dir: "auto" }),
     make("span", { class: "links" },
-      observation.t !== null && button({ class: "link", "aria-label": "Show " + since(observation.t) + " on the timeline" },
-        () => showMoment(observation.t), since(observation.t)),
+      capped(same.filter(({ t }) => t !== null), FEW, ({ t }) => button({ class: "link", "aria-label": "Show " + since(t) + " on the timeline" },
+        () => showMoment(t), since(t))),
       task && button({ class: "link", "aria-label": "Open task " + task.id }, () => openTask(task), "#" + task.id)));
 }

@@ -3,6 +3,7 @@
 // The size of the picture in pixels; it is fitted to the paper.
 const PAPER_WIDTH = 1080;
 const PAPER_HEIGHT = 1000;
+const PAPER_INCIDENTS = 6;
 
 function startPrinting() {
   let paper = null;
@@ -22,7 +23,7 @@ function drawPaper() {
   const picture = make("canvas", { class: "paper-lanes", role: "img", "aria-label": "Timeline of the whole run" });
   if (timeline.lanes.length) timeline.paintPaper(picture, PAPER_WIDTH);
   return make("section", { class: "paper" }, timeline.lanes.length > 0 && [make("h2", {}, "Timeline"), picture],
-    make("div", { class: "paper-steps" }, incidents.filter((one) => one.chain.length).slice(0, FIRST_INCIDENTS).map(paperIncident)));
+    make("div", { class: "paper-steps" }, incidentGroups.map(([first]) => first).filter((one) => one.chain.length).slice(0, PAPER_INCIDENTS).map(paperIncident)));
 }
 
 function paperIncident(incident) {

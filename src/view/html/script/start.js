@@ -13,8 +13,8 @@ function startTheme() {
 function drawLegend() {
   const key = (look, text) => make("li", {}, make("span", { class: "swatch " + look, "aria-hidden": "true" }), text);
   fill($("legend"), key("turn", "turn"), key("idle", "turn triggered only by idle notices"), key("silent", "silent or failed"), key("waiting", "waiting"),
-    key("span", "task in progress"), key("owned", "task assigned, pending"), key("broken", "not completed"), key("arrow", "message"),
-    key("lost", "message not delivered"), key("bars", "number of messages"), key("square", "blocked by a gate"),
+    key("owned", "task assigned, pending"), key("span", "task in progress"), key("done", "completed"), key("broken", "not completed"), key("arrow", "message"),
+    key("lost", "message not delivered"), key("bars", "number of messages"), key("hit", "found by the search"), key("square", "blocked by a gate"),
     key("triangle", "allowed by the loop guard"), key("diamond", "warned"), key("dot", "lost work"), key("dot low", "other observation"));
 }
 
@@ -29,6 +29,8 @@ drawObservations();
 drawLegend();
 startTimeline();
 startMap();
+startRange();
+startCost();
 startBoard();
 startGraph();
 startMoment();

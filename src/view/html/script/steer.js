@@ -62,6 +62,7 @@ function startDrag(canvas) {
     if (!held) {
       const thing = timeline.hit(event.offsetX, event.offsetY);
       canvas.style.cursor = thing ? "pointer" : "";
+      timeline.hover(thing);
       if (thing) timeline.showTip(thing);
       else $("tip").hidden = true;
       return;
@@ -77,7 +78,9 @@ function startDrag(canvas) {
     range.hidden = false;
     range.style.transform = "translateX(" + left + "px)";
     range.style.width = right - left + "px";
-    fill(range, make("span", {}, lasting(timeline.timeAt(right) - timeline.timeAt(left))));
+    const [from, to] = [left, right].map(timeline.timeAt);
+    fill(range, make("span", {}, lasting(to - from)));
+    showRange(from, to);
   });
   canvas.addEventListener("pointerup", (event) => {
     if (!held) return;
@@ -94,9 +97,13 @@ function startDrag(canvas) {
     }
     held = null;
     range.hidden = true;
+    timeline.refresh();
   });
   canvas.addEventListener("pointercancel", () => { held = null; range.hidden = true; });
-  canvas.addEventListener("pointerleave", () => { $("tip").hidden = true; });
+  canvas.addEventListener("pointerleave", () => {
+    $("tip").hidden = true;
+    timeline.hover(null);
+  });
 }
 
 // The axis is the scrubber: pressing and dragging on it sets the time.
@@ -128,7 +135,7 @@ function startSize() {
   // The workbench fills the rest of the first screen.
   $("time").style.setProperty("--above", Math.round($("time").getBoundingClientRect().top + scrollY + 6) + "px");
   $("canvas").style.height = height + "px";
-  $("lanes").style.height = Math.min(height + 30, Math.max(150, $("time").clientHeight * 0.42)) + "px";
+  $("lanes").style.height = Math.min(height + 30, Math.max(150, $("time").clientHeight * 0.38)) + "px";
   view.font = "11px " + getComputedStyle(document.body).fontFamily;
   const observer = new ResizeObserver(() => {
     view.width = Math.max(1, $("stage").clientWidth);

@@ -13,6 +13,9 @@ const timeline = (() => {
   const listeners = [];
   let colours = null;
   let waiting = false;
+  // The message under the mouse, and those that the search found.
+  let hovered = null;
+  let hits = new Set();
 
   // Positions on the axis; again when dead time is collapsed or not.
   function measure() {
@@ -59,6 +62,7 @@ const timeline = (() => {
     drawAxis(penOf(axis, axis.clientHeight), view, axis.clientHeight, colours);
     drawItems(pen, colours);
     ring(pen);
+    for (const thing of namedArrows()) nameEnds(pen, view, thing, lanes, colours, sight());
     for (const listener of listeners) listener(colours);
   }
 
@@ -76,6 +80,28 @@ const timeline = (() => {
     drawTasks(pen, view, shown.task, lanes, colours);
     drawArrows(pen, arrows, "heads", colours);
     drawMarks(pen, view, shown.mark, lanes, colours);
+    if (hits.size) drawHits(pen, view, things.filter((thing) => hits.has(thing.message) && thing.v >= view.from && thing.u <= view.to), lanes, colours);
+  }
+
+  // The arrows with names at their ends: that of the selection, and the one under the mouse.
+  const namedArrows = () => [hovered, selection.one?.what === "message" && things.find(isSelected)].filter((thing) => thing && inView(thing));
+  // The part of the lanes that is not scrolled away.
+  function sight() {
+    const box = $("lanes");
+    return [box.scrollTop, Math.min(height, box.scrollTop + box.clientHeight - axis.clientHeight)];
+  }
+  function hover(thing) {
+    const message = thing?.what === "message" ? thing : null;
+    if (message === hovered) return;
+    hovered = message;
+    refresh();
+  }
+  $("lanes").addEventListener("scroll", () => namedArrows().length && refresh(), { passive: true });
+
+  function showHits(found) {
+    if (!found.length && !hits.size) return;
+    hits = new Set(found);
+    refresh();
   }
 
   // Draws the whole run with its axis and the names of all lanes on a canvas for paper.
@@ -84,20 +110,24 @@ const timeline = (() => {
     height = placeLanes(lanes, first, PAPER_HEIGHT);
     Object.assign(view, { from: whole.from, to: whole.to, width: wide - names });
     const light = readColours("light");
-    [paper.width, paper.height] = [wide * ratio, (height + top) * ratio];
+    const below = hasCurve ? COST_HEIGHT : 0;
+    [paper.width, paper.height] = [wide * ratio, (height + top + below) * ratio];
     const pen = paper.getContext("2d");
     pen.scale(ratio, ratio);
     pen.font = view.font;
     pen.textBaseline = "middle";
     pen.fillStyle = light.text;
     for (const lane of lanes) pen.fillText(visible(short(lane.name, 18)), 2, top + lane.middle);
+    if (hasCurve) pen.fillText(costName(), 2, top + height + COST_HEIGHT / 2);
     pen.beginPath();
-    pen.rect(names, 0, view.width, height + top);
+    pen.rect(names, 0, view.width, height + top + below);
     pen.clip();
     pen.translate(names, 0);
     drawAxis(pen, view, top, light);
     pen.translate(0, top);
     drawItems(pen, light);
+    pen.translate(0, height);
+    if (hasCurve) drawCost(pen, view, light);
     Object.assign(view, screen);
     height = placeLanes(lanes, first, room);
   }
@@ -225,5 +255,5 @@ const timeline = (() => {
   }
 
   return { view, whole, height: () => height, lanes, things, first, shows, arrangeLanes, listeners, measure, isShown, isWhole, look, lookAt, refresh, reveal, recolour, hit,
-    showTip, cursor, paintPaper, timeAt: (x) => scale.time(view.from + (x / view.width) * (view.to - view.from)) };
+    showTip, hover, showHits, penOf, cursor, paintPaper, timeAt: (x) => scale.time(view.from + (x / view.width) * (view.to - view.from)) };
 })();
