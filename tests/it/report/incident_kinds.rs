@@ -309,6 +309,26 @@ fn message_that_an_incident_counts_is_not_an_observation() {
 }
 
 #[test]
+fn message_that_waited_for_a_stalled_agent_is_not_an_observation() {
+    let team = Team::new(&["alice", "bob"]);
+    team.at(1).agent("bob", "SubagentStart");
+    team.reads("bob", &[]);
+    team.task("1", "in_progress", Some("bob"));
+    for minute in [10, 20, 27, 28, 29] {
+        team.at(minute).says("alice", "bob", &format!("message {minute}"));
+    }
+    team.at(30).end();
+    let stalled = team.only("stalled-agent");
+    let summary = stalled["summary"].as_str().unwrap();
+    assert!(summary.contains("5 messages waited for it"), "{summary}");
+    let observations = team.report()["observations"].clone();
+    assert!(
+        observations.as_array().unwrap().iter().all(|one| one["code"] != "not-delivered"),
+        "{observations}"
+    );
+}
+
+#[test]
 fn message_to_a_name_that_no_agent_has_is_reported_once_for_each_name() {
     let team = Team::new(&["bob"]);
     team.at(1).says("bob", "dave", "Dave, look");

@@ -439,13 +439,13 @@ fn nothing_that_needs_attention_is_hidden() {
       +9 more incidents: press !
     ━ Agents 12 stalled, 8 working, 1 joined ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━
      ! agent-1   stalled     2h            #1 Work
-     ! agent-10  stalled     2h            #10 Work
-     ! agent-11  stalled     2h            #11 Work
-     ! agent-12  stalled     2h            #12 Work
      ! agent-2   stalled     2h            #2 Work
      ! agent-3   stalled     2h            #3 Work
      ! agent-4   stalled     2h            #4 Work
      ! agent-5   stalled     2h            #5 Work
+     ! agent-6   stalled     2h            #6 Work
+     ! agent-7   stalled     2h            #7 Work
+     ! agent-8   stalled     2h            #8 Work
       +13 more: 4 stalled, 8 working, 1 joined (Tab, j)
     ─ Tasks 0 of 12 done ───────────────────────────────────────────────────────────
      Pending 0                  In progress 12             Done 0

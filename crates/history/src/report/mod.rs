@@ -17,7 +17,7 @@ mod work;
 pub use agents::{Agent, Instance, Role};
 pub use incidents::{Incident, IncidentCost, IncidentKind, Remedy, Severity, Step, restore_command};
 pub use messages::{MessageRow, MessageStats, Pair, Sender};
-pub use observations::{Block, Observation, ObservationKind};
+pub use observations::{BlockedAction, Observation, ObservationKind};
 pub use overview::{Count, Overview, Person, Phase, PhaseName, Topology};
 pub use spending::{BurnRate, ModelUsage, RestUsage, SpentUntil, TaskUsage, TokenUsage};
 pub use summary::{RunOutcome, RunSummary, RunVerdict};
@@ -67,7 +67,7 @@ pub struct Report {
     pub files: Vec<FileHistory>,
     /// Everything that the policy blocked.
     #[serde(default)]
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<BlockedAction>,
     pub observations: Vec<Observation>,
     /// Number of redacted texts by pattern; `None` without redaction.
     pub redacted: Option<BTreeMap<String, u64>>,

@@ -235,17 +235,17 @@ fn verdict_observations(case: &ReportInput<'_>) -> Vec<Observation> {
 
 /// An action that a gate or a rule blocked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Block {
+pub struct BlockedAction {
     pub at: Timestamp,
     pub agent: String,
     pub gate: String,
 }
 
 /// All blocks, each once.
-pub(super) fn blocks(case: &ReportInput<'_>) -> Vec<Block> {
+pub(super) fn blocks(case: &ReportInput<'_>) -> Vec<BlockedAction> {
     let block = |entry: &Entry| {
         let verdict = entry.verdict().filter(|one| !one.repeated && one.decision == Decision::Block)?;
-        Some(Block { at: entry.at, agent: entry.actor.clone(), gate: verdict.gate.clone() })
+        Some(BlockedAction { at: entry.at, agent: entry.actor.clone(), gate: verdict.gate.clone() })
     };
     case.entries.iter().filter_map(block).collect()
 }

@@ -108,6 +108,7 @@ fn stall(scene: &Scene<'_>, name: &str, silences: &[(i64, i64)], tasks: &[&TaskH
         draft.step(last, last_activity(scene, last, from));
     }
     let waiting = waiting_messages(scene, name, silences);
+    draft.counted = waiting.iter().map(|message| message.id.clone()).collect();
     for message in waiting.first().into_iter().chain(waiting.last()) {
         let entry =
             scene.case.entries.iter().find(|entry| entry.at == message.at && entry.actor == message.from);
