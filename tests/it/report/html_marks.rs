@@ -137,7 +137,7 @@ fn found_messages_are_marked_on_the_timeline_up_to_a_limit() {
     let marks = |text: &str| {
         browser.run(&format!(
             "const s = document.getElementById('search'); s.value = {text:?}; window.arcs = 0; s.dispatchEvent(new Event('input')); \
-             return new Promise((seen) => requestAnimationFrame(() => setTimeout(() => seen(window.arcs), 0)))"
+             return new Promise((seen) => setTimeout(() => requestAnimationFrame(() => setTimeout(() => seen(window.arcs), 0)), 300))"
         ))
     };
     assert_eq!(marks("other"), 10);

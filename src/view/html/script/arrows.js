@@ -78,9 +78,9 @@ function nameEnds(pen, view, thing, lanes, colours, [top, bottom]) {
 function drawHits(pen, view, shown, lanes, colours) {
   pen.lineWidth = 2;
   for (const thing of shown) {
-    const y = lanes[thing.lane].middle;
+    const { middle, bar } = lanes[thing.lane];
     pen.beginPath();
-    pen.arc(view.x(thing.u), y, 4, 0, 7);
+    pen.arc(view.x(thing.u), middle, bar < LANE.turn ? 2.5 : 4, 0, 7);
     pen.fillStyle = colours.surface;
     pen.strokeStyle = colours.accent;
     pen.fill();

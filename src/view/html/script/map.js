@@ -10,11 +10,13 @@ const BRACKETS = { bad: "bad", warn: "warn", plain: "muted" };
 function startMap() {
   const map = $("map");
   const { view, whole, things } = timeline;
-  const width = () => Math.max(1, map.clientWidth);
-  const x = (u) => ((u - whole.from) / (whole.to - whole.from)) * width();
+  // Measured once for each drawing: the layout is asked for it.
+  let wide = 1;
+  const x = (u) => ((u - whole.from) / (whole.to - whole.from)) * wide;
 
   function paint(colours) {
-    const [wide, high] = [width(), map.clientHeight];
+    wide = Math.max(1, map.clientWidth);
+    const high = map.clientHeight;
     const ratio = window.devicePixelRatio || 1;
     map.width = Math.round(wide * ratio);
     map.height = Math.round(high * ratio);
@@ -61,25 +63,25 @@ function startMap() {
     for (const { left, right, colour } of [...brackets].reverse()) {
       pen.fillStyle = colour;
       pen.fillRect(left, 1, right - left, 2);
-      for (const end of [left, right - 1.5]) pen.fillRect(end, 1, 1.5, 5);
+      for (const end of [left, right - 1.5]) pen.fillRect(end, 1, 1.5, 4);
     }
     pen.font = view.font;
     pen.textBaseline = "middle";
     const taken = [];
     for (const { group, left, right, colour } of brackets) {
       const label = visible(short(group.length > 1 ? groupName(group) : [words(group[0].kind), ...group[0].agents.slice(0, 1)].join(" "), 60));
-      const wide = pen.measureText(label).width;
-      const isFree = (at) => at >= 0 && at + wide < width() && taken.every((other) => at > other.to || at + wide < other.from);
-      const from = (wide + 8 < right - left ? [left + 4] : [right + 3, left - wide - 3]).find(isFree);
+      const room = pen.measureText(label).width;
+      const isFree = (at) => at >= 0 && at + room < wide && taken.every((other) => at > other.to || at + room < other.from);
+      const from = (room + 8 < right - left ? [left + 4] : [right + 3, left - room - 3]).find(isFree);
       if (from === undefined) continue;
-      taken.push({ from: from - 6, to: from + wide + 6 });
+      taken.push({ from: from - 6, to: from + room + 6 });
       pen.fillStyle = colour;
-      pen.fillText(label, from, 10);
+      pen.fillText(label, from, 11);
     }
   }
 
   const center = (event) => {
-    const u = whole.from + (event.offsetX / width()) * (whole.to - whole.from);
+    const u = whole.from + (event.offsetX / wide) * (whole.to - whole.from);
     const half = (view.to - view.from) / 2;
     timeline.look(u - half, u + half);
   };

@@ -14,6 +14,7 @@ const reader = (() => {
   let lines = [];
   let chosen = null;
   let query = parseQuery("");
+  let marking = null;
 
   function matches() {
     const automatic = controls.automatic.checked || query.automatic;
@@ -27,7 +28,10 @@ const reader = (() => {
   function search() {
     query = parseQuery(controls.search.value);
     found = matches();
-    timeline.showHits(query.tests.length ? found.slice(0, MAX_HITS) : []);
+    const hits = query.tests.length ? found.slice(0, MAX_HITS) : [];
+    // The timeline is drawn after the keys of a word.
+    clearTimeout(marking);
+    marking = setTimeout(() => timeline.showHits(hits), 120);
     const unmarked = query.tests.length ? found.length - MAX_HITS : 0;
     lines = controls.grouped.checked ? grouped(found) : found;
     found = lines.filter((line) => !line.pair);

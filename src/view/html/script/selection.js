@@ -7,8 +7,9 @@ const KEYS = {
   task: (one) => one.task.id, message: (one) => one.message.index, agent: (one) => one.name, halt: (one) => one.incident.id,
   incident: (one) => one.incident.id, turn: (one) => turns.indexOf(one.turn), mark: (one) => one.observation.index,
 };
-const keyOf = (one) => (one.what === "halt" ? "incident" : one.what) + ":" + KEYS[one.what](one);
-const isSelected = (one) => selection.one !== null && keyOf(one) === keyOf(selection.one);
+const kindOf = (one) => (one.what === "halt" ? "incident" : one.what);
+const keyOf = (one) => kindOf(one) + ":" + KEYS[one.what](one);
+const isSelected = (one) => selection.one !== null && kindOf(one) === kindOf(selection.one) && keyOf(one) === keyOf(selection.one);
 
 function select(one) {
   if (one === null ? selection.one === null : isSelected(one)) return;

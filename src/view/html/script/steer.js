@@ -70,6 +70,7 @@ function startDrag(canvas) {
     const by = event.offsetX - held.x;
     held.moved ||= Math.abs(by) > 4;
     if (!held.moved) return;
+    $("tip").hidden = true;
     if (held.pans) {
       const shift = (by / timeline.view.width) * (held.to - held.from);
       return timeline.look(held.from - shift, held.to - shift);
@@ -135,7 +136,7 @@ function startSize() {
   // The workbench fills the rest of the first screen.
   $("time").style.setProperty("--above", Math.round($("time").getBoundingClientRect().top + scrollY + 6) + "px");
   $("canvas").style.height = height + "px";
-  $("lanes").style.height = Math.min(height + 30, Math.max(150, $("time").clientHeight * 0.38)) + "px";
+  $("lanes").style.height = Math.min(height + 30, Math.max(150, Math.min($("time").clientHeight, innerHeight) * 0.38)) + "px";
   view.font = "11px " + getComputedStyle(document.body).fontFamily;
   const observer = new ResizeObserver(() => {
     view.width = Math.max(1, $("stage").clientWidth);
@@ -185,5 +186,5 @@ function startTimeline() {
   $("zoom-out").addEventListener("click", () => zoom(2));
   $("zoom-whole").addEventListener("click", showWhole);
   moment.listeners.push(timeline.cursor);
-  selection.listeners.push(timeline.refresh);
+  selection.listeners.push(timeline.showSelection);
 }

@@ -16,6 +16,8 @@ const timeline = (() => {
   // The message under the mouse, and those that the search found.
   let hovered = null;
   let hits = new Set();
+  // The items of the selection.
+  let chosen = [];
 
   // Positions on the axis; again when dead time is collapsed or not.
   function measure() {
@@ -84,7 +86,7 @@ const timeline = (() => {
   }
 
   // The arrows with names at their ends: that of the selection, and the one under the mouse.
-  const namedArrows = () => [hovered, selection.one?.what === "message" && things.find(isSelected)].filter((thing) => thing && inView(thing));
+  const namedArrows = () => [hovered, ...chosen].filter((thing) => thing?.what === "message" && inView(thing));
   // The part of the lanes that is not scrolled away.
   function sight() {
     const box = $("lanes");
@@ -97,6 +99,11 @@ const timeline = (() => {
     refresh();
   }
   $("lanes").addEventListener("scroll", () => namedArrows().length && refresh(), { passive: true });
+
+  function showSelection() {
+    chosen = things.filter(isSelected);
+    refresh();
+  }
 
   function showHits(found) {
     if (!found.length && !hits.size) return;
@@ -142,8 +149,8 @@ const timeline = (() => {
       const lane = lanes[laneOf.get(one.name)];
       pen.strokeRect(1, lane.top + 1, view.width - 2, lane.height - 2);
     }
-    for (const thing of things) {
-      if (!isSelected(thing) || !inView(thing)) continue;
+    for (const thing of chosen) {
+      if (!inView(thing)) continue;
       const [from, top, wide, high] = box(thing);
       pen.strokeRect(from - 2, top - 2, wide + 4, high + 4);
     }
@@ -255,5 +262,5 @@ const timeline = (() => {
   }
 
   return { view, whole, height: () => height, lanes, things, first, shows, arrangeLanes, listeners, measure, isShown, isWhole, look, lookAt, refresh, reveal, recolour, hit,
-    showTip, hover, showHits, penOf, cursor, paintPaper, timeAt: (x) => scale.time(view.from + (x / view.width) * (view.to - view.from)) };
+    showTip, hover, showHits, showSelection, penOf, cursor, paintPaper, timeAt: (x) => scale.time(view.from + (x / view.width) * (view.to - view.from)) };
 })();
