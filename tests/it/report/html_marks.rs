@@ -32,7 +32,7 @@ fn equal_incidents_are_one_row_that_opens_to_its_members() {
     let group = "3 × lost work: m2, m4, m8";
     assert_eq!(rows(), json!([group, "m6 was lost", "m10 was lost"]));
     assert_eq!(browser.text("#incidents-count"), "5");
-    assert_eq!(browser.text(".several"), format!("high{group}#1 #2 … +1$0.75›"));
+    assert_eq!(browser.text(".several"), format!("high0:10{group}#1 #2 … +1$0.75›"));
     // The page opens with the first member.
     assert_eq!(browser.text("#details > p"), "m2 was lost");
     assert_eq!(browser.text(".incident[aria-current] .what"), group);

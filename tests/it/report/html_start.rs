@@ -137,7 +137,7 @@ fn step_of_an_incident_opens_its_message_or_its_task() {
 #[test]
 fn row_of_an_incident_opens_it_in_the_workbench() {
     let Some((browser, _dir)) = show(lost()) else { return };
-    assert_eq!(browser.text("#incident-9876543210"), "highbob was lost at 5#23 s$0.50\u{203a}");
+    assert_eq!(browser.text("#incident-9876543210"), "high0:05bob was lost at 5#23 s$0.50\u{203a}");
     browser.run("document.getElementById('incident-9876543210').click()");
     assert!(browser.text("#details").contains("bob was lost at 5"));
     assert!(browser.text("#moment").starts_with("0:05.000"));

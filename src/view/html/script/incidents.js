@@ -10,6 +10,12 @@ function drawVerdict() {
   const [tone, name] = OUTCOMES[kind] || ["plain", words(kind)];
   fill($("verdict"), make("span", { class: "chip " + tone }, kind === "running" ? name + " as of " + since(LAST, false) : name),
     bdi(sentence, { dir: "auto" }));
+  // What to do about the worst incident is known without its details.
+  const remedy = worstIncident && remedyOf(worstIncident);
+  if (remedy) {
+    remedy.prepend(make("span", { class: "muted" }, "Remedy"));
+    $("verdict").after(remedy);
+  }
 }
 
 function drawIncidents() {
@@ -36,7 +42,7 @@ function incidentLine(incident, summary, { tasks, seconds, usd }, { class: kind 
   const ids = tasks.slice(0, 2).map((id) => "#" + id).join(" ") + (tasks.length > 2 ? " \u2026 +" + count(tasks.length - 2) : "");
   return button({ ...look, class: "incident " + toneOfIncident(incident) + " " + kind, title: visible(summary) }, act,
     make("span", { class: "chip " + toneOfIncident(incident) }, incident.resolved ? "resolved" : incident.severity),
-    bdi(summary, { dir: "auto", class: "what" }), figure(ids), figure(seconds > 0 && lasting(seconds * 1000)),
+    figure(since(stamp(incident.from), false)), bdi(summary, { dir: "auto", class: "what" }), figure(ids), figure(seconds > 0 && lasting(seconds * 1000)),
     figure(usd > 0 && costOfIncident(usd)), make("span", { class: "go", "aria-hidden": "true" }, "\u203a"));
 }
 const toneOfIncident = (incident) => (incident.resolved ? "plain" : SEVERITIES[incident.severity] || "plain");
