@@ -19,6 +19,27 @@ impl Panel {
     pub const ALL: [Panel; 4] = [Panel::Alerts, Panel::Agents, Panel::Tasks, Panel::Messages];
 }
 
+/// An item of a panel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    Incident(String),
+    Agent(String),
+    Task(String),
+    /// A place in [`Recording::messages`].
+    Message(usize),
+}
+
+impl Subject {
+    pub fn panel(&self) -> Panel {
+        match self {
+            Subject::Incident(_) => Panel::Alerts,
+            Subject::Agent(_) => Panel::Agents,
+            Subject::Task(_) => Panel::Tasks,
+            Subject::Message(_) => Panel::Messages,
+        }
+    }
+}
+
 /// The selected item of each panel, by what identifies it: the board changes while it is shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {

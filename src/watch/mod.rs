@@ -10,14 +10,15 @@ mod lists;
 mod mouse;
 mod player;
 mod recording;
+mod spots;
 mod state;
 mod terminal;
 
 pub use draw::{draw, draw_waiting};
 pub use keys::{Outcome, is_quit};
-pub use lists::{Lists, Panel, Selection};
-pub use mouse::{Spot, Spots};
+pub use lists::{Lists, Panel, Selection, Subject};
 pub use player::{Playback, Player, Speed};
 pub use recording::{Alert, Moment, Recording};
-pub use state::{Mode, Subject, WatchState};
+pub use spots::{Spot, Spots};
+pub use state::{Mode, WatchState};
 pub use terminal::{Input, Screen, close};

@@ -3,45 +3,15 @@
 use ratatui_core::layout::{Position, Rect};
 use ratatui_crossterm::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
-use super::lists::{Lists, Panel};
+use super::lists::Lists;
 use super::player::Playback;
 use super::recording::Recording;
-use super::state::{Mode, Subject, WatchState};
+use super::spots::Spot;
+use super::state::{Mode, WatchState};
 use teamkeep_model::time::Timestamp;
 
 /// Rows that one step of the wheel scrolls.
 const STEP: isize = 3;
-
-/// The content of a place of the screen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Spot {
-    Panel(Panel),
-    /// An item of the panel that it is in.
-    Item(Subject),
-    /// The bar of the time from one end to the other.
-    Time(Timestamp, Timestamp),
-}
-
-/// The places of the screen with their contents, the later ones above the earlier ones.
-#[derive(Debug, Clone, Default)]
-pub struct Spots(Vec<(Rect, Spot)>);
-
-impl Spots {
-    pub fn put(&mut self, area: Rect, spot: Spot) {
-        self.0.push((area, spot));
-    }
-
-    fn below(&self, pointer: Position) -> impl Iterator<Item = &(Rect, Spot)> {
-        self.0.iter().rev().filter(move |(area, _)| area.contains(pointer))
-    }
-
-    fn panel(&self, pointer: Position) -> Option<Panel> {
-        self.below(pointer).find_map(|(_, spot)| match spot {
-            Spot::Panel(panel) => Some(*panel),
-            _ => None,
-        })
-    }
-}
 
 impl WatchState {
     /// Handles an event of the mouse. `lists` are the rows that are shown.

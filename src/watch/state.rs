@@ -1,30 +1,9 @@
 //! The choices of the user: panel, selection, filter and time.
 
-use super::lists::{Lists, Panel, Selection};
-use super::mouse::Spots;
+use super::lists::{Lists, Panel, Selection, Subject};
 use super::player::{Playback, Player};
 use super::recording::Recording;
-
-/// The item whose details are shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subject {
-    Incident(String),
-    Agent(String),
-    Task(String),
-    /// A place in [`Recording::messages`].
-    Message(usize),
-}
-
-impl Subject {
-    fn panel(&self) -> Panel {
-        match self {
-            Subject::Incident(_) => Panel::Alerts,
-            Subject::Agent(_) => Panel::Agents,
-            Subject::Task(_) => Panel::Tasks,
-            Subject::Message(_) => Panel::Messages,
-        }
-    }
-}
+use super::spots::Spots;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Mode {

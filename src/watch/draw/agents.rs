@@ -10,9 +10,8 @@ use super::panel::{counted, fitting, put, row_below, short, state, title};
 use super::tasks::after;
 use crate::status::Member;
 use crate::view::{FOR_APPROVAL, Span, YELLOW, bold, dim, name_style, plain, styled};
-use crate::watch::lists::Panel;
-use crate::watch::mouse::Spot;
-use crate::watch::state::Subject;
+use crate::watch::lists::{Panel, Subject};
+use crate::watch::spots::Spot;
 
 /// Columns of the longest shown name.
 const MAX_NAME: usize = 18;

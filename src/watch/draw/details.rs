@@ -7,8 +7,9 @@ use super::page::Page;
 use super::panel::{put, title};
 use super::subject;
 use crate::view::{bold, dim};
+use crate::watch::lists::Subject;
 use crate::watch::recording::{Moment, Recording};
-use crate::watch::state::{Mode, Subject, WatchState};
+use crate::watch::state::{Mode, WatchState};
 
 /// Draws the page that the mode names, from its scroll position, which is limited to the end.
 pub fn draw(frame: &mut Frame<'_>, recording: &Recording, moment: &Moment, state: &mut WatchState) {

@@ -7,9 +7,8 @@ use super::Scene;
 use super::layout::Need;
 use super::panel::{PLAIN, list, title};
 use crate::view::{DIM, RED, Span, YELLOW, bold, count, dim, first_line, name_style, plain, styled};
-use crate::watch::lists::Panel;
-use crate::watch::mouse::Spot;
-use crate::watch::state::Subject;
+use crate::watch::lists::{Panel, Subject};
+use crate::watch::spots::Spot;
 use teamkeep_history::timeline::{Entry, MessageEvent};
 use teamkeep_model::time;
 

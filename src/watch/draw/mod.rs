@@ -17,8 +17,8 @@ use ratatui_core::layout::{Constraint, Layout, Rect};
 use ratatui_core::terminal::Frame;
 
 use super::lists::{Lists, Panel};
-use super::mouse::{Spot, Spots};
 use super::recording::{Moment, Recording};
+use super::spots::{Spot, Spots};
 use super::state::{Mode, WatchState};
 use crate::view::DIM;
 use layout::{Need, share};

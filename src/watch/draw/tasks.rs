@@ -8,9 +8,8 @@ use super::layout::Need;
 use super::panel::{PLAIN, fitting, list, put, row_below, short, state, title};
 use crate::status::{AgentState, Board, Item, Member};
 use crate::view::{DIM, GREEN, RED, Span, bold, cut_to, dim, name_style, styled};
-use crate::watch::lists::{COLUMNS, Panel};
-use crate::watch::mouse::Spot;
-use crate::watch::state::Subject;
+use crate::watch::lists::{COLUMNS, Panel, Subject};
+use crate::watch::spots::Spot;
 use teamkeep_model::TaskStatus;
 
 /// The blockers that a row names.
