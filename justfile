@@ -4,7 +4,7 @@ test:
 
 # Check the model of the policy: all states to a depth, long random walks, and that it finds faults. It takes half an hour.
 proof:
-    TEAMKEEP_MODEL_DEPTH=5 TEAMKEEP_MODEL_ORDER_DEPTH=3 TEAMKEEP_MODEL_STEPS=10000000 \
+    TEAMKEEP_MODEL_DEPTH=4 TEAMKEEP_MODEL_ORDER_DEPTH=3 TEAMKEEP_MODEL_STEPS=10000000 \
         cargo test --locked --release -p teamkeep-policy --test model -- --nocapture
     scripts/faults.py
 

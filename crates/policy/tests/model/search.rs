@@ -15,11 +15,13 @@ use crate::scope::Scope;
 pub struct Node {
     pub state: State,
     key: u64,
+    /// The number of actions that led to it, which is the smallest one in a breadth-first search.
+    depth: usize,
 }
 
 impl Node {
-    fn of(state: State) -> Node {
-        Node { key: state.key(), state }
+    fn of(state: State, depth: usize) -> Node {
+        Node { key: state.key(), state, depth }
     }
 }
 
@@ -36,25 +38,31 @@ impl PartialEq for Node {
 }
 
 /// A team with tasks, and one without.
-pub struct Teams(pub Scope);
+pub struct Teams {
+    scope: Scope,
+    /// States after this many actions are checked, and no action follows.
+    depth: usize,
+}
 
 impl Model for Teams {
     type State = Node;
     type Action = Action;
 
     fn init_states(&self) -> Vec<Node> {
-        let Scope { teammates, tasks, .. } = self.0;
-        [tasks, 0].map(|tasks| Node::of(State::new(teammates, tasks))).into()
+        let Scope { teammates, tasks, .. } = self.scope;
+        [tasks, 0].map(|tasks| Node::of(State::new(teammates, tasks), 0)).into()
     }
 
     fn actions(&self, node: &Node, actions: &mut Vec<Action>) {
-        actions.extend(node.state.actions(&self.0));
+        if node.depth < self.depth {
+            actions.extend(node.state.actions(&self.scope));
+        }
     }
 
     fn next_state(&self, node: &Node, action: Action) -> Option<Node> {
         let mut state = node.state.clone();
         state.act(action);
-        Some(Node::of(state))
+        Some(Node::of(state, node.depth + 1))
     }
 
     fn properties(&self) -> Vec<Condition<Self>> {
@@ -72,7 +80,7 @@ impl Model for Teams {
         );
         conditions
             .push(Condition::always(Property::OrderDoesNotMatter.name(), |teams: &Teams, node: &Node| {
-                !teams.0.orders || order::check(&node.state).is_ok()
+                !teams.scope.orders || order::check(&node.state).is_ok()
             }));
         assert_eq!(conditions.len(), Property::ALL.len());
         conditions
@@ -82,10 +90,9 @@ impl Model for Teams {
 /// Searches all states up to a depth: their number, or the shortest way to a state in which a property does not hold.
 pub fn search(scope: &Scope, depth: usize) -> Result<(usize, usize), String> {
     // One thread, because with several the depth of a state depends on their order.
-    let checker = Teams(scope.clone())
+    let checker = Teams { scope: scope.clone(), depth }
         .checker()
         .threads(1)
-        .target_max_depth(depth + 1)
         .finish_when(HasDiscoveries::AnyFailures)
         .spawn_bfs()
         .join();
