@@ -29,7 +29,10 @@ def copy(into):
     for name in COPIED:
         source = ROOT / name
         (into / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, into / name) if source.is_dir() else shutil.copy(source, into / name)
+        # With new times of change, because Cargo would take what an earlier run built of a fault for current.
+        copied = shutil.copytree if source.is_dir() else shutil.copyfile
+        options = {"copy_function": shutil.copyfile} if source.is_dir() else {}
+        copied(source, into / name, **options)
     manifest = (ROOT / "Cargo.toml").read_text()
     workspace = manifest[manifest.index("[workspace.package]") : manifest.index("[package]")]
     lints = manifest[manifest.index("[workspace.lints.rust]") : manifest.index("\n[lints]")]
@@ -39,7 +42,7 @@ def copy(into):
 
 def found(into):
     """The properties that the model reports as violated, and its output; `None` if it does not compile."""
-    environment = os.environ | SEARCH | {"CARGO_TARGET_DIR": str(ROOT / "target"), "CARGO_INCREMENTAL": "0"}
+    environment = os.environ | SEARCH | {"CARGO_TARGET_DIR": str(ROOT / "target/faults"), "CARGO_INCREMENTAL": "0"}
     command = ["cargo", "test", "--offline", "--quiet", "-p", "teamkeep-policy", "--test", "model"]
     built = subprocess.run(command + ["--no-run"], cwd=into, env=environment, capture_output=True, text=True)
     if built.returncode != 0:

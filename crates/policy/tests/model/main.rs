@@ -25,7 +25,7 @@ use std::time::Instant;
 fn every_property_holds_in_every_state_that_is_near() {
     let depth = number("TEAMKEEP_MODEL_DEPTH", 2);
     searched("small", &scope::SMALL, depth);
-    searched("narrow", &scope::NARROW, depth + 2);
+    searched("narrow", &scope::NARROW, depth + depth / 2);
 }
 
 #[test]
