@@ -68,6 +68,9 @@ pub struct MemberActivity {
     /// The final text of its last turn that had one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<FinalText>,
+    /// The end of the last turn whose final text Claude Code has delivered, if it delivers any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delivered: Option<u64>,
     /// Its last question to each agent; `*` for everyone.
     #[serde(rename = "asked")]
     pub questions: BTreeMap<String, u64>,
@@ -210,7 +213,8 @@ impl MemberActivity {
     /// Whether it had an instruction after its last message and after its last answer, if Claude Code delivers answers.
     pub(crate) fn has_unreported_work(&self, delivers_answers: bool) -> bool {
         let answer = self.answer.as_ref().filter(|_| delivers_answers);
-        let report = self.last_message.max(answer.map(|answer| answer.at));
+        let delivered = self.delivered.filter(|_| delivers_answers);
+        let report = self.last_message.max(answer.map(|answer| answer.at)).max(delivered);
         self.last_instruction().is_some() && report < self.last_instruction()
     }
 

@@ -117,15 +117,20 @@ impl TeamState {
             return;
         }
         self.ledger.observe(event);
-        // A teammate whose idle is blocked continues, and so does one with unread messages.
         if event.kind == EventKind::TeammateIdle
             && let Some(name) = idle_teammate(event)
-            && (judgement.blocked || self.waiting(name) > 0)
+            && let waits = self.waiting(name) > 0
             && let Some(member) = self.ledger.members.get_mut(name)
         {
-            member.idle = None;
+            // A teammate whose idle is blocked continues, and so does one with unread messages.
+            member.idle = member.idle.filter(|_| !judgement.blocked && !waits);
             // Claude Code sends no notice of an idle that is blocked, so the answer is not delivered.
-            member.answer = member.answer.take().filter(|_| !judgement.blocked);
+            match judgement.blocked {
+                true => member.answer = None,
+                false => {
+                    member.delivered = member.answer.as_ref().map(|answer| answer.at).or(member.delivered)
+                }
+            }
         }
         if !judgement.permitted.is_empty() && shutdown_request(event).is_some() {
             self.ledger.permit_shutdown(judgement.permitted);

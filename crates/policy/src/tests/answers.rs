@@ -112,6 +112,19 @@ fn an_answer_of_a_turn_that_continues_after_a_blocked_idle_is_not_delivered() {
 }
 
 #[test]
+fn a_delivered_answer_stays_a_report_when_a_later_idle_is_blocked() {
+    for later in ["", "One more thing."] {
+        let mut scene = instructed(true);
+        turn(&mut scene, "SubagentStop", "The parser works.");
+        scene.happens(&mate("bob"), &idle("bob"));
+        turn(&mut scene, "SubagentStop", later);
+        scene.is_held_back(&mate("bob"), &idle("bob"));
+        turn(&mut scene, "SubagentStop", "");
+        assert_eq!(idles(&mut scene), [], "{later:?}");
+    }
+}
+
+#[test]
 fn a_teammate_without_an_instruction_and_a_team_with_tasks_need_no_report() {
     let mut scene = instructed(true);
     scene.happens(

@@ -228,9 +228,6 @@ impl State {
         let expected = documented::of_idle(self, agent, answers);
         let idle = self.send("TeammateIdle", by, &format!(r#""teammate_name":"{name}""#), &expected);
         if idle.is_blocked {
-            // The history forgets the last answer, also one that an earlier turn delivered.
-            let member = &mut self.world.members[agent];
-            member.is_unreported = member.is_unreported.filter(|is_unreported| *is_unreported);
             return self.start_turn(agent);
         }
         let member = &mut self.world.members[agent];
