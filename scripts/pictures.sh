@@ -1,9 +1,13 @@
 #!/usr/bin/env bash
-# Update docs/pictures: the SVGs of terminal output, and the PNG of the report's page. Needs Chromium for the PNG.
+# Update docs/pictures: the SVGs of terminal output, and the PNGs of the report's page in light and dark. Needs Chromium for the PNGs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 TEAMKEEP_GENERATE=1 cargo test --locked --test it pictures
 browser=$(command -v chromium || command -v google-chrome)
-"$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --blink-settings=preferredColorScheme=1 \
-    --window-size=1280,900 --virtual-time-budget=3000 --screenshot="$PWD/docs/pictures/report-page.png" \
-    "file://$PWD/target/pictures/report.html" 2>/dev/null
+page() {
+    "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --blink-settings=preferredColorScheme="$1" \
+        --window-size=1280,900 --virtual-time-budget=3000 --screenshot="$PWD/docs/pictures/$2" \
+        "file://$PWD/target/pictures/report.html" 2>/dev/null
+}
+page 1 report-page.png
+page 0 report-page-dark.png
