@@ -182,6 +182,16 @@ fn a_pause_permits_the_shutdown_that_is_blocked_without_it_and_not_one_with_a_wa
     assert_eq!(permitted(Decision::Warn), [""; 0]);
 }
 
+#[test]
+fn a_task_that_is_completed_again_is_no_progress_whatever_was_completed_meanwhile() {
+    let (mut guard, report) = (Guard::default(), finding(Gate::ReportBeforeIdle, "bob", Decision::Block));
+    guard.note_progress(&with(&[("1", "completed"), ("2", "pending")]));
+    guard.note_progress(&with(&[("1", "in_progress"), ("2", "completed")]));
+    assert_eq!(blocks(&mut guard, &report, ["s"; 9]), 3);
+    guard.note_progress(&with(&[("1", "completed"), ("2", "completed")]));
+    assert_eq!(blocks(&mut guard, &report, ["s"; 9]), 0);
+}
+
 fn decided(findings: &[Finding]) -> Evaluation {
     let counting = Counting { state: "s", max_blocks: 3, at: 0, ends_turn: true };
     crate::decide(findings, &mut Guard::default(), &counting, |_| false)

@@ -221,6 +221,7 @@ impl State {
         self.send("SubagentStop", by, text, &Expected::new());
         self.world.members[agent].is_working = false;
         for task in self.world.owned(agent, Status::InProgress) {
+            self.world.had_tasks = true;
             let id = task + 1;
             let fields = format!(r#""task_id":"{id}","task_subject":"Task {id}","teammate_name":"{name}""#);
             self.send("TaskCompleted", by, &fields, &Expected::new());

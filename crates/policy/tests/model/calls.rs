@@ -281,7 +281,9 @@ pub fn run(world: &mut World, by: By, call: Call, overlaps: bool) {
             }
         }
         Call::Request(..) | Call::RequestAll => {
-            for to in stopped(world, by, call) {
+            // A message to all does not come back to its sender.
+            let is_own = |to: &Agent| call == Call::RequestAll && *to == from;
+            for to in stopped(world, by, call).into_iter().filter(|to| !is_own(to)) {
                 world.deliver(to);
                 let is_known = call != Call::RequestAll || !world.members[to].is_forgotten;
                 world.members[to].is_asked = known(true).filter(|_| is_known);

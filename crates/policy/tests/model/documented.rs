@@ -24,7 +24,7 @@ pub fn of_call(state: &State, by: By, call: Call) -> Expected {
             false => world.is_busy(*agent),
         };
         // An unfinished teammate whose report is unknown may be blocked or not.
-        let is_clear = |agent: &Agent| world.had_tasks || world.members[*agent].is_unreported.is_some();
+        let is_clear = |agent: &Agent| world.is_tasked() || world.members[*agent].is_unreported.is_some();
         let must = targets.iter().any(is_unfinished);
         if must || targets.iter().all(|agent| is_known(agent) && is_clear(agent)) {
             expected.push((Gate::PrematureShutdown, must));

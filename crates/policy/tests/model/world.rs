@@ -58,7 +58,7 @@ pub struct World {
     /// The lead is a member, too.
     pub members: [Member; NAMES.len()],
     pub tasks: [Option<TaskFile>; MAX_TASKS],
-    /// Whether the team ever had a task.
+    /// Whether the history has a task of the team, also if its file is gone.
     pub had_tasks: bool,
     /// The ids of the tasks that were ever completed, as bits.
     pub completed: u8,
@@ -98,8 +98,13 @@ impl World {
     pub fn is_busy(&self, agent: Agent) -> bool {
         let member = &self.members[agent];
         let has_task = !self.owned(agent, Status::InProgress).is_empty();
-        let is_unreported = !self.had_tasks && member.is_unreported == Some(true);
+        let is_unreported = !self.is_tasked() && member.is_unreported == Some(true);
         has_task || is_unreported || (member.is_working && !member.is_forgotten)
+    }
+
+    /// Whether the team has or had tasks, as far as the policy can know.
+    pub fn is_tasked(&self) -> bool {
+        self.had_tasks || self.tasks.iter().any(Option::is_some)
     }
 
     /// A member leaves. Its unfinished tasks go back to pending without an owner.
@@ -133,6 +138,7 @@ impl World {
 
     /// The state file is lost.
     pub fn forget(&mut self) {
+        self.had_tasks = false;
         for member in self.members.iter_mut().filter(|member| member.is_here) {
             member.is_forgotten = true;
             (member.is_unreported, member.awaits_lead, member.is_idle) = (None, None, None);
