@@ -158,7 +158,10 @@ mod tests {
         overrides.pauses.push(pause(None, None));
         assert_eq!(lift(&overrides, &policy, &of(shutdown, block)), Some(false), "a pause uses nothing up");
         assert_eq!(lift(&overrides, &policy, &of(shutdown, warning)), Some(false));
+        let fixed = |policy: &Policy| allowance_payload("bob", None, policy).get("fixed").cloned();
+        assert_eq!(fixed(&policy), None);
         policy.unpausable.push(shutdown);
+        assert_eq!(fixed(&policy), Some(json!(["premature-shutdown"])));
         assert_eq!(lift(&overrides, &policy, &of(shutdown, block)), None);
         assert!(overrides.use_up("bob") && !overrides.use_up("bob"));
     }

@@ -172,6 +172,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn verdicts_are_the_same_if_they_are_of_one_gate_and_code_and_a_warning_has_a_word_of_its_own_if_repeated()
+     {
+        let verdict = |gate: &str, code: &str| Verdict::new(Decision::Warn, gate, code, "why".to_owned());
+        let one = verdict("team-size", "c");
+        assert!(one.is_same(&Verdict { reason: "other".to_owned(), ..verdict("team-size", "c") }));
+        let rule = Verdict { rule: Some("r".to_owned()), ..verdict("team-size", "c") };
+        for other in [verdict("protect-lead", "c"), verdict("team-size", "d"), rule] {
+            assert!(!one.is_same(&other), "{other:?}");
+        }
+        assert_eq!(one.word(), "warn");
+        assert_eq!(Verdict { repeated: true, ..one }.word(), "warn again");
+    }
+
+    #[test]
     fn a_recorded_verdict_is_read_as_it_was_written() {
         let verdict = r#"{"decision":"block","gate":"protect-lead","code":"c","reason":"no","rule":null,"file_line":null,"escalated":false,"paused":false,"of":"e1"}"#;
         let raw = RawValue::from_string(verdict.to_owned()).unwrap();

@@ -3,8 +3,8 @@
 use serde_json::json;
 
 use super::scene::{Scene, after, approve, ask, before, decide, lead, mate, payload};
-use crate::{Change, Decision, Finding, Guard, JudgedEvent, Judgement, Sign, Verdict};
-use teamkeep_config::Mode;
+use crate::{Change, Decision, Finding, Guard, JudgedEvent, Judgement, Sign, Unreadable, Verdict, failure};
+use teamkeep_config::{Mode, OnError};
 use teamkeep_model::event::{Actor, ActorKind};
 use teamkeep_model::time::Timestamp;
 
@@ -233,4 +233,19 @@ fn a_teammate_that_left_is_unknown_whatever_it_owns_and_however_it_is_written() 
     assert_eq!(asked(&mut scene, "bob"), [("shutdown-of-busy-teammate", BLOCK)]);
     scene.team.ledger.live.apply(Timestamp::default(), Change::sign("bob", Sign::Leaves));
     assert!(asked(&mut scene, "bob").is_empty());
+}
+
+#[test]
+fn with_an_unreadable_file_one_finding_is_about_the_agent_that_cannot_be_judged() {
+    let mut scene = Scene::with(&[]);
+    let file = Unreadable { path: "tasks/parser-team/1.json".to_owned(), why: "no permission".to_owned() };
+    scene.team.unreadable.push(file);
+    let found = |scene: &mut Scene| -> Vec<(String, Decision)> {
+        let findings = scene.judge(&lead(), &before("SendMessage", ask("bob")));
+        assert!(findings.iter().all(|one| one.code == failure::FAILED), "{findings:?}");
+        findings.into_iter().map(|one| (one.about, one.decision)).collect()
+    };
+    assert_eq!(found(&mut scene), [("bob".to_owned(), Decision::Warn)]);
+    scene.policy.on_error = OnError::Block;
+    assert_eq!(found(&mut scene), [("bob".to_owned(), Decision::Block)]);
 }
