@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Update docs/pictures: the SVGs of terminal output, and the PNGs of the report's page in light and dark. Needs Chromium for the PNGs.
+# Update docs/pictures: the SVGs of terminal output, and the page of a report in light and dark. Needs Chromium for the latter.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 TEAMKEEP_GENERATE=1 cargo test --locked --test it pictures
