@@ -29,8 +29,9 @@ use teamkeep_model::event::{Event, Id, MAX_ENTRIES};
 pub struct Evaluation {
     /// All verdicts, the decisive one first. Empty if no gate has a finding.
     pub verdicts: Vec<Verdict>,
-    /// The agents whose shutdown premature-shutdown would block and allows: they may approve it. After a block, all
-    /// agents that it has findings about: only a backtest uses them, because there the request was sent nevertheless.
+    /// The agents whose shutdown premature-shutdown would block, and that an override or the loop guard allowed: they may
+    /// approve it. After a block, all agents that it would block: only a backtest uses them, because there the request was
+    /// sent nevertheless.
     #[serde(skip)]
     pub permitted: Vec<String>,
 }
@@ -98,8 +99,8 @@ pub fn decide(
     let mut evaluation = Evaluation::default();
     // A warning permits nothing: without it the request would be sent, too.
     let shutdown = |finding: &Finding| {
-        let is_it = finding.gate == Gate::PrematureShutdown && finding.decision == Decision::Block;
-        is_it.then(|| finding.about.clone())
+        let would_block = finding.gate == Gate::PrematureShutdown && finding.decision == Decision::Block;
+        would_block.then(|| finding.about.clone())
     };
     for finding in findings {
         let verdict = match lifts(finding) {

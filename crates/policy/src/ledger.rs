@@ -212,9 +212,8 @@ impl MemberActivity {
 
     /// Whether it had an instruction after its last message and after its last answer, if Claude Code delivers answers.
     pub(crate) fn has_unreported_work(&self, delivers_answers: bool) -> bool {
-        let answer = self.answer.as_ref().filter(|_| delivers_answers);
-        let delivered = self.delivered.filter(|_| delivers_answers);
-        let report = self.last_message.max(answer.map(|answer| answer.at)).max(delivered);
+        let answered = self.answer.as_ref().map(|answer| answer.at).max(self.delivered);
+        let report = self.last_message.max(answered.filter(|_| delivers_answers));
         self.last_instruction().is_some() && report < self.last_instruction()
     }
 

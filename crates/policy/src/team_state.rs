@@ -119,16 +119,16 @@ impl TeamState {
         self.ledger.observe(event);
         if event.kind == EventKind::TeammateIdle
             && let Some(name) = idle_teammate(event)
-            && let waits = self.waiting(name) > 0
-            && let Some(member) = self.ledger.members.get_mut(name)
         {
             // A teammate whose idle is blocked continues, and so does one with unread messages.
-            member.idle = member.idle.filter(|_| !judgement.blocked && !waits);
-            // Claude Code sends no notice of an idle that is blocked, so the answer is not delivered.
-            match judgement.blocked {
-                true => member.answer = None,
-                false => {
-                    member.delivered = member.answer.as_ref().map(|answer| answer.at).or(member.delivered)
+            let continues = judgement.blocked || self.waiting(name) > 0;
+            if let Some(member) = self.ledger.members.get_mut(name) {
+                member.idle = member.idle.filter(|_| !continues);
+                if judgement.blocked {
+                    // Claude Code sends no notice of an idle that is blocked, so the answer is not delivered.
+                    member.answer = None;
+                } else if let Some(answer) = &member.answer {
+                    member.delivered = Some(answer.at);
                 }
             }
         }

@@ -3,7 +3,7 @@
 use super::scene::{Scene, decide, idle, mate, payload};
 use crate::{
     Counting, Decision, Evaluation, EvaluationInput, Finding, Guard, JudgedEvent, Reason, Rules, TeamState,
-    Verdict,
+    Verdict, uncounted,
 };
 use teamkeep_config::{Gate, Policy};
 use teamkeep_model::team::Task;
@@ -173,11 +173,8 @@ fn with_max_blocks_0_nothing_is_blocked() {
 
 #[test]
 fn a_pause_permits_the_shutdown_that_is_blocked_without_it_and_not_one_with_a_warning() {
-    let permitted = |decision: Decision| {
-        let counting = Counting { state: "s", max_blocks: 3, at: 0, ends_turn: true };
-        let found = [finding(Gate::PrematureShutdown, "bob", decision)];
-        crate::decide(&found, &mut Guard::default(), &counting, |_| true).permitted
-    };
+    let permitted =
+        |decision: Decision| decided(&[finding(Gate::PrematureShutdown, "bob", decision)], true).permitted;
     assert_eq!(permitted(Decision::Block), ["bob"]);
     assert_eq!(permitted(Decision::Warn), [""; 0]);
 }
@@ -192,9 +189,10 @@ fn a_task_that_is_completed_again_is_no_progress_whatever_was_completed_meanwhil
     assert_eq!(blocks(&mut guard, &report, ["s"; 9]), 0);
 }
 
-fn decided(findings: &[Finding]) -> Evaluation {
+/// The verdicts on the first attempt, under a pause or without one.
+fn decided(findings: &[Finding], is_paused: bool) -> Evaluation {
     let counting = Counting { state: "s", max_blocks: 3, at: 0, ends_turn: true };
-    crate::decide(findings, &mut Guard::default(), &counting, |_| false)
+    crate::decide(findings, &mut Guard::default(), &counting, |_| is_paused)
 }
 
 #[test]
@@ -203,12 +201,12 @@ fn the_strictest_verdict_is_decisive_and_a_failure_only_if_nothing_else_blocks()
         (finding(Gate::TeamSize, "bob", Decision::Warn), finding(Gate::ProtectLead, "bob", Decision::Block));
     let gate = |evaluation: &Evaluation| evaluation.decisive().map(|verdict| verdict.gate.clone()).unwrap();
     let failure = |decision| Verdict::new(decision, "policy", "failed", String::new());
-    let mut blocked = decided(&[warn.clone(), block]);
+    let mut blocked = decided(&[warn.clone(), block], false);
     assert_eq!((gate(&blocked).as_str(), blocked.is_blocked()), ("protect-lead", true));
     assert!(blocked.judgement().blocked);
     blocked.add(failure(Decision::Block));
     assert_eq!(gate(&blocked), "protect-lead", "the model reads the reason of the gate");
-    let mut warned = decided(&[warn]);
+    let mut warned = decided(&[warn], false);
     assert!(!warned.is_blocked() && !warned.judgement().blocked);
     warned.add(failure(Decision::Warn));
     assert_eq!(gate(&warned), "team-size");
@@ -218,7 +216,6 @@ fn the_strictest_verdict_is_decisive_and_a_failure_only_if_nothing_else_blocks()
 
 #[test]
 fn a_block_that_cannot_be_counted_warns_with_its_reason_unless_the_rule_is_lasting() {
-    let uncounted = |finding: Finding| crate::uncounted(finding);
     let warned = uncounted(finding(Gate::ProtectLead, "bob", Decision::Block));
     assert_eq!(warned.decision, Decision::Warn);
     assert!(

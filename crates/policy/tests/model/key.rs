@@ -34,7 +34,8 @@ impl Ranks {
         let mut all: Vec<u64> = ledger.pending.values().map(|call| call.order).collect();
         for member in ledger.members.values() {
             all.extend(member.instructions.values().chain(member.questions.values()));
-            all.extend([member.last_message, member.since, member.idle].into_iter().flatten());
+            let positions = [member.last_message, member.since, member.idle, member.delivered];
+            all.extend(positions.into_iter().flatten());
             all.extend(member.answer.as_ref().map(|answer| answer.at));
         }
         all.sort_unstable();
@@ -54,7 +55,7 @@ impl Ranks {
                 positions.len().hash(hasher);
                 positions.iter().for_each(|(name, at)| (name, self.rank(*at)).hash(hasher));
             }
-            [rank(member.last_message), rank(member.since), rank(member.idle)].hash(hasher);
+            [member.last_message, member.since, member.idle, member.delivered].map(rank).hash(hasher);
             member.answer.as_ref().map(|answer| (self.rank(answer.at), answer.is_all)).hash(hasher);
             (member.stopping, member.shutdown_permitted).hash(hasher);
         }
