@@ -2,11 +2,13 @@
 test:
     cargo test --locked
 
-# Check the model of the policy: all states to a depth, long random walks, and that it finds faults. It takes half an hour.
+# Check the model of the policy (all states to a depth, long random walks, faults that it must find), and kill processes before each
+# system call that changes a file. It takes half an hour.
 proof:
     TEAMKEEP_MODEL_DEPTH=4 TEAMKEEP_MODEL_ORDER_DEPTH=3 TEAMKEEP_MODEL_STEPS=10000000 \
         cargo test --locked --release -p teamkeep-policy --test model -- --nocapture
     scripts/faults.py
+    TEAMKEEP_ALL_KILLS=1 cargo test --locked --test it -- killed_calls
 
 # Play teams with the real Claude Code and a scripted model: needs npm, tmux and a network namespace of its own.
 live *ARGS:

@@ -305,23 +305,20 @@ impl Scene {
         command.env_remove("CLAUDE_PID");
         let took = time(&mut command, end.to_string().as_bytes());
         // Do not measure the detached process with the next scene.
-        while !self.unfinished().is_empty() {
+        while self.archive().has_unfinished() {
             std::thread::sleep(Duration::from_millis(5));
         }
         took
     }
 
-    /// The marks of runs that ended and whose transcripts are not archived yet.
-    fn unfinished(&self) -> Vec<PathBuf> {
-        let marks = std::fs::read_dir(self.store().join("marks")).into_iter().flatten();
-        let paths = marks.map(|mark| mark.unwrap().path());
-        paths.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("unfinished-")).collect()
+    fn archive(&self) -> Archive {
+        Archive::new(self.store(), 1 << 20, Duration::from_secs(60))
     }
 
     /// Adds this many ended runs to the archive, and this many bytes to the log.
     pub fn fill_with_history(&mut self, runs: usize, bytes: usize) {
         let at = Clock::default().now() - chrono::TimeDelta::days(1);
-        let archive = Archive::new(self.store(), 1 << 20, Duration::from_secs(60));
+        let archive = self.archive();
         let elsewhere = self.dir.path().join("elsewhere");
         for number in 0..runs {
             let team = SafeName::new(&format!("team-{number}")).unwrap();
@@ -341,8 +338,8 @@ impl Scene {
             std::fs::create_dir_all(memory.parent().unwrap()).unwrap();
             std::fs::write(memory, json!({"v": 1, "team": "team-0"}).to_string()).unwrap();
         }
-        for mark in self.unfinished() {
-            std::fs::remove_file(mark).unwrap();
+        for run in archive.unfinished() {
+            archive.mark_finished(&run).unwrap();
         }
         self.fill_log(bytes, at);
         std::thread::sleep(Duration::from_millis(100));

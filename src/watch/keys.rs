@@ -164,8 +164,8 @@ impl WatchState {
     }
 }
 
-/// A later time of the past; the end if there is nothing later.
-fn paused(recording: &Recording, at: Option<Timestamp>) -> Playback {
+/// The playback at a time; at the end, if that is not in the past of the run.
+pub(super) fn paused(recording: &Recording, at: Option<Timestamp>) -> Playback {
     match at.filter(|at| *at < recording.end()) {
         Some(at) => Playback::Paused(at),
         None => Playback::End,

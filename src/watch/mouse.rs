@@ -3,8 +3,8 @@
 use ratatui_core::layout::{Position, Rect};
 use ratatui_crossterm::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
+use super::keys::paused;
 use super::lists::Lists;
-use super::player::Playback;
 use super::recording::Recording;
 use super::spots::Spot;
 use super::state::{Mode, WatchState};
@@ -24,7 +24,7 @@ impl WatchState {
             }
             MouseEventKind::Drag(MouseButton::Left) => {
                 if let Some((area, Spot::Time(from, to))) = self.spots.below(pointer).next() {
-                    self.player.playback = time_below(pointer, *area, (*from, *to), recording);
+                    self.player.playback = paused(recording, time_at(pointer, *area, *from, *to));
                 }
             }
             MouseEventKind::ScrollDown => self.scroll(pointer, lists, STEP),
@@ -43,15 +43,15 @@ impl WatchState {
                 }
             }
             Spot::Item(subject) => {
+                // Compared as a whole: the newest message is selected by no selection, which follows it.
                 let before = (self.panel, self.selection.clone());
                 self.select_item(&subject, lists);
-                // The newest message is shown as selected, and is not: it is followed.
                 if before == (self.panel, self.selection.clone()) {
                     self.mode = Mode::Details { subject, scroll: 0 };
                 }
             }
             Spot::Time(from, to) => {
-                self.player.playback = time_below(pointer, area, (from, to), recording);
+                self.player.playback = paused(recording, time_at(pointer, area, from, to));
             }
         }
     }
@@ -66,17 +66,8 @@ impl WatchState {
     }
 }
 
-/// The moment that the bar of the time shows below the pointer.
-fn time_below(
-    pointer: Position,
-    area: Rect,
-    (from, to): (Timestamp, Timestamp),
-    recording: &Recording,
-) -> Playback {
-    let columns = i32::from(area.width.saturating_sub(1).max(1));
-    let at = from.checked_add((to - from) * i32::from(pointer.x - area.x) / columns);
-    match at.filter(|at| *at < recording.end()) {
-        Some(at) => Playback::Paused(at),
-        None => Playback::End,
-    }
+/// The time of the column below the pointer, in a bar from one time to another.
+fn time_at(pointer: Position, bar: Rect, from: Timestamp, to: Timestamp) -> Option<Timestamp> {
+    let columns = i32::from(bar.width.saturating_sub(1).max(1));
+    from.checked_add((to - from) / columns * i32::from(pointer.x - bar.x))
 }

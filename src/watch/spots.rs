@@ -1,4 +1,4 @@
-//! The places of the screen, as drawn last: the pointer of the mouse is above one of them.
+//! The places of the screen, as drawn last, so that the mouse finds what it points at.
 
 use ratatui_core::layout::{Position, Rect};
 
@@ -24,10 +24,12 @@ impl Spots {
         self.0.push((area, spot));
     }
 
+    /// The places below the pointer, the topmost first.
     pub fn below(&self, pointer: Position) -> impl Iterator<Item = &(Rect, Spot)> {
         self.0.iter().rev().filter(move |(area, _)| area.contains(pointer))
     }
 
+    /// The panel below the pointer.
     pub fn panel(&self, pointer: Position) -> Option<Panel> {
         self.below(pointer).find_map(|(_, spot)| match spot {
             Spot::Panel(panel) => Some(*panel),

@@ -23,64 +23,28 @@ const CHANGED: usize = 3_000;
 /// The same for a target that writes files.
 const CHANGED_FILES: usize = 150;
 
-#[test]
-fn payloads_hold() {
-    check("payload", payload::run, CHANGED);
+macro_rules! targets {
+    ($($target:ident: $changed:expr,)*) => {
+        $(#[test]
+        fn $target() {
+            check(stringify!($target), $target::run, $changed);
+        })*
+    };
 }
 
-#[test]
-fn team_files_hold() {
-    check("team_file", team_file::run, CHANGED);
-}
-
-#[test]
-fn transcripts_hold() {
-    check("transcript", transcript::run, CHANGED);
-}
-
-#[test]
-fn settings_hold() {
-    check("settings", settings::run, CHANGED);
-}
-
-#[test]
-fn configurations_hold() {
-    check("configuration", configuration::run, CHANGED);
-}
-
-#[test]
-fn lines_of_a_store_hold() {
-    check("log_line", log_line::run, CHANGED);
-}
-
-#[test]
-fn queries_hold() {
-    check("query", query::run, CHANGED / 10);
-}
-
-#[test]
-fn bash_lines_hold() {
-    check("bash_line", bash_line::run, CHANGED);
-}
-
-#[test]
-fn notices_hold() {
-    check("notice", notice::run, CHANGED);
-}
-
-#[test]
-fn secrets_hold() {
-    check("secret", secret::run, CHANGED);
-}
-
-#[test]
-fn bundles_hold() {
-    check("bundle", bundle::run, CHANGED_FILES);
-}
-
-#[test]
-fn stores_hold() {
-    check("store", store::run, CHANGED_FILES);
+targets! {
+    bash_line: CHANGED,
+    bundle: CHANGED_FILES,
+    configuration: CHANGED,
+    log_line: CHANGED,
+    notice: CHANGED,
+    payload: CHANGED,
+    query: CHANGED / 10,
+    secret: CHANGED,
+    settings: CHANGED,
+    store: CHANGED_FILES,
+    team_file: CHANGED,
+    transcript: CHANGED,
 }
 
 /// Runs a target on its corpus and on so many changes of it.

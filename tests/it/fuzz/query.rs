@@ -10,7 +10,7 @@ pub fn run(data: &[u8]) {
     let Ok(pattern) = Pattern::parse(query, syntax) else { return };
     let marks = pattern.marks(text);
     for mark in &marks {
-        assert!(text.get(mark.clone()).is_some(), "{mark:?} is no part of {text:?}");
+        assert!(text.get(mark.clone()).is_some(), "{mark:?} is not in {text:?}");
     }
     // A regular expression can match the empty text at the begin of a word.
     let is_marked = syntax.is_regex || !pattern.is_match(text) || !marks.is_empty();

@@ -232,7 +232,8 @@ pub fn gzip(path: &Path, text: &str) {
     to.finish().unwrap();
 }
 
-fn copy_dir(from: &Path, to: &Path) {
+/// Copies a directory, if there is one.
+pub fn copy_dir(from: &Path, to: &Path) {
     if !from.exists() {
         return;
     }

@@ -11,13 +11,15 @@ function drawCost(pen, view, colours) {
   const x = (time) => Math.max(-2, Math.min(view.width + 2, view.x(scale.at(time))));
   const [from, to] = [view.from, view.to].map(scale.time);
   const line = new Path2D();
-  line.moveTo(-2, y(spentBy(from).cost));
+  let level = y(spentBy(from).cost);
+  line.moveTo(-2, level);
   for (const { t, cost } of spentPoints) {
     if (t < from || t > to) continue;
-    line.lineTo(x(t), y(spentBy(t - 1).cost));
-    line.lineTo(x(t), y(cost));
+    line.lineTo(x(t), level);
+    level = y(cost);
+    line.lineTo(x(t), level);
   }
-  line.lineTo(x(Math.min(to, LAST)), y(spentBy(to).cost));
+  line.lineTo(x(Math.min(to, LAST)), level);
   const area = new Path2D(line);
   area.lineTo(x(Math.min(to, LAST)), base);
   area.lineTo(-2, base);
@@ -30,9 +32,11 @@ function drawCost(pen, view, colours) {
   pen.font = view.font;
   pen.textBaseline = "middle";
   for (const [time, isLast] of [[from, false], [to, true]]) {
-    const label = money(spentBy(time).cost);
+    const { cost } = spentBy(time);
+    const label = money(cost);
     const wide = pen.measureText(label).width + 6;
-    const [left, middle] = [isLast ? view.width - wide - 2 : 2, Math.max(9, Math.min(COST_HEIGHT - 9, y(spentBy(time).cost) + (isLast ? 11 : -11)))];
+    const left = isLast ? view.width - wide - 2 : 2;
+    const middle = Math.max(9, Math.min(COST_HEIGHT - 9, y(cost) + (isLast ? 11 : -11)));
     pen.fillStyle = colours.surface;
     pen.fillRect(left, middle - 7, wide, 14);
     pen.fillStyle = colours.muted;

@@ -80,12 +80,14 @@ function incidentDetails({ incident }) {
     make("ol", { class: "chain" }, cappedItems(incident.chain, FIRST_STEPS, stepItem))]];
 }
 
+const remedyText = ({ command, advice }) => command ?? advice;
+
 // A command can be copied.
 function remedyOf({ remedy }) {
   if (!remedy) return null;
-  const { command, advice } = remedy;
+  const { command } = remedy;
   return make("p", { class: "remedy" }, command !== undefined
-    ? [make("code", {}, bdi(command)), copyButton(command)] : bdi(advice, { dir: "auto" }));
+    ? [make("code", {}, bdi(command)), copyButton(command)] : bdi(remedyText(remedy), { dir: "auto" }));
 }
 
 // The kinds of incidents in which the messages to the first agent waited.

@@ -10,18 +10,18 @@ const incidentGroups = (() => {
   for (const incident of incidents) {
     const key = [incident.kind, incident.severity, incident.resolved, incident.remedy?.command].join("\u0000");
     if (!alike.has(key)) alike.set(key, []);
-    const known = alike.get(key).find(([first]) => isNear(first, incident));
-    if (known) {
-      known.push(incident);
-      continue;
+    let group = alike.get(key).find(([first]) => isNear(first, incident));
+    if (!group) {
+      group = [];
+      alike.get(key).push(group);
+      groups.push(group);
     }
-    alike.get(key).push([incident]);
-    groups.push(alike.get(key).at(-1));
+    group.push(incident);
   }
   return groups;
 })();
 
-// "4 \u00d7 lost work: m2, m4, m6 and m8"
+// The agents that the name of a group lists: "8 \u00d7 lost work: m1, m2, m3, m4, m5, m6 and 2 more"
 const NAMED = 6;
 function groupName(group) {
   const causes = new Set(group.map((one) => one.agents[0]).filter(Boolean));

@@ -53,12 +53,17 @@ function startMap() {
     }
   }
 
+  const spans = incidentGroups.map((group) => ({
+    from: Math.min(...group.map((one) => stamp(one.from))), to: Math.max(...group.map((one) => stamp(one.to) ?? LAST)),
+    tone: BRACKETS[toneOfIncident(group[0])],
+    label: visible(short(group.length > 1 ? groupName(group) : [words(group[0].kind), ...group[0].agents.slice(0, 1)].join(" "), 60)),
+  }));
+
   // Incidents as brackets, the worst on top. A label is where it has room: in its bracket, or beside a short one.
   function drawBrackets(pen, colours) {
-    const brackets = incidentGroups.map((group) => {
-      const [from, to] = [Math.min(...group.map((one) => stamp(one.from))), Math.max(...group.map((one) => stamp(one.to) ?? LAST))];
+    const brackets = spans.map(({ from, to, tone, label }) => {
       const left = x(scale.at(from));
-      return { group, left, right: Math.max(left + 3, x(scale.at(to))), colour: colours[BRACKETS[toneOfIncident(group[0])]] };
+      return { label, left, right: Math.max(left + 3, x(scale.at(to))), colour: colours[tone] };
     });
     for (const { left, right, colour } of [...brackets].reverse()) {
       pen.fillStyle = colour;
@@ -68,8 +73,7 @@ function startMap() {
     pen.font = view.font;
     pen.textBaseline = "middle";
     const taken = [];
-    for (const { group, left, right, colour } of brackets) {
-      const label = visible(short(group.length > 1 ? groupName(group) : [words(group[0].kind), ...group[0].agents.slice(0, 1)].join(" "), 60));
+    for (const { label, left, right, colour } of brackets) {
       const room = pen.measureText(label).width;
       const isFree = (at) => at >= 0 && at + room < wide && taken.every((other) => at > other.to || at + room < other.from);
       const from = (room + 8 < right - left ? [left + 4] : [right + 3, left - room - 3]).find(isFree);

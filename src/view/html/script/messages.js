@@ -28,11 +28,11 @@ const reader = (() => {
   function search() {
     query = parseQuery(controls.search.value);
     found = matches();
-    const hits = query.tests.length ? found.slice(0, MAX_HITS) : [];
+    const hits = query.tests.length ? found : [];
+    const unmarked = hits.length - MAX_HITS;
     // The timeline is drawn after the keys of a word.
     clearTimeout(marking);
-    marking = setTimeout(() => timeline.showHits(hits), 120);
-    const unmarked = query.tests.length ? found.length - MAX_HITS : 0;
+    marking = setTimeout(() => timeline.showHits(hits.slice(0, MAX_HITS)), 120);
     lines = controls.grouped.checked ? grouped(found) : found;
     found = lines.filter((line) => !line.pair);
     fill($("found"), counted(found.length, "message") + " of " + count(messages.length) + ": "

@@ -29,7 +29,7 @@ function drawPaper() {
 function paperIncident(incident) {
   const rest = incident.chain.length - FIRST_STEPS;
   return make("article", {}, make("h3", {}, since(stamp(incident.from), false), " ", words(incident.kind)),
-    incident.remedy && make("p", {}, bdi(Object.values(incident.remedy)[0], { dir: "auto" })),
+    incident.remedy && make("p", {}, bdi(remedyText(incident.remedy), { dir: "auto" })),
     make("ol", { class: "chain" }, incident.chain.slice(0, FIRST_STEPS).map((step) => make("li", {},
       make("span", { class: "muted" }, since(stamp(step.at), false)), bdi(step.what, { dir: "auto" }))),
     rest > 0 && make("li", { class: "muted" }, "and " + counted(rest, "more step"))));

@@ -15,7 +15,7 @@ const timeline = (() => {
   let waiting = false;
   // The message under the mouse, and those that the search found.
   let hovered = null;
-  let hits = new Set();
+  let hits = [];
   // The items of the selection.
   let chosen = [];
 
@@ -82,7 +82,7 @@ const timeline = (() => {
     drawTasks(pen, view, shown.task, lanes, colours);
     drawArrows(pen, arrows, "heads", colours);
     drawMarks(pen, view, shown.mark, lanes, colours);
-    if (hits.size) drawHits(pen, view, things.filter((thing) => hits.has(thing.message) && thing.v >= view.from && thing.u <= view.to), lanes, colours);
+    drawHits(pen, view, hits.filter((thing) => thing.v >= view.from && thing.u <= view.to), lanes, colours);
   }
 
   // The arrows with names at their ends: that of the selection, and the one under the mouse.
@@ -106,8 +106,9 @@ const timeline = (() => {
   }
 
   function showHits(found) {
-    if (!found.length && !hits.size) return;
-    hits = new Set(found);
+    if (!found.length && !hits.length) return;
+    const marked = new Set(found);
+    hits = things.filter((thing) => marked.has(thing.message));
     refresh();
   }
 
