@@ -1,5 +1,6 @@
 //! The effects of the mouse: a click selects the item below the pointer, a second one opens it, the wheel scrolls.
 
+use chrono::TimeDelta;
 use ratatui_core::layout::{Position, Rect};
 use ratatui_crossterm::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
@@ -68,6 +69,6 @@ impl WatchState {
 
 /// The time of the column below the pointer, in a bar from one time to another.
 fn time_at(pointer: Position, bar: Rect, from: Timestamp, to: Timestamp) -> Option<Timestamp> {
-    let columns = i32::from(bar.width.saturating_sub(1).max(1));
-    from.checked_add((to - from) / columns * i32::from(pointer.x - bar.x))
+    let part = f64::from(pointer.x - bar.x) / f64::from(bar.width.saturating_sub(1).max(1));
+    from.checked_add(TimeDelta::milliseconds(((to - from).num_milliseconds() as f64 * part) as i64))
 }
