@@ -40,9 +40,9 @@ fn the_help_lists_every_command_once() {
         visible.map(clap::Command::get_name).filter(|name| *name != "help").collect();
     visible.sort_unstable();
     assert_eq!(grouped, visible);
-    let help = sandbox.told(&["--help"]);
+    let help = sandbox.printed(&["--help"]);
     assert!(help.contains("\nLook at a team:\n  status    Show running teams"), "{help}");
-    let all = sandbox.told(&["help", "--all"]);
+    let all = sandbox.printed(&["help", "--all"]);
     assert!(grouped.iter().all(|name| all.contains(&format!("\n  {name} "))), "{all}");
     assert!(!help.contains("\n  prune "), "{help}");
     for line in help.lines().chain(all.lines()) {
@@ -193,7 +193,7 @@ fn list_filters_by_project_and_time() {
     let sandbox = sandbox();
     let rows = |args: &[&str]| -> Vec<Value> {
         let all = [&["list", "--json"], args].concat();
-        serde_json::from_str(&sandbox.told(&all)).unwrap()
+        serde_json::from_str(&sandbox.printed(&all)).unwrap()
     };
     let project = sandbox.home().join("parser");
     assert_eq!(rows(&[])[0]["project"], json!(project));
@@ -203,7 +203,7 @@ fn list_filters_by_project_and_time() {
     assert_eq!(rows(&["--project", "lexer"]).len(), 0);
     assert_eq!(rows(&["--until", "2026-02-03T04:05:00Z"]).len(), 0);
     assert_eq!(rows(&["--since", "1h", "-n", "3"]).len(), 1);
-    assert_eq!(sandbox.told(&["ls"]), sandbox.told(&["teams"]));
+    assert_eq!(sandbox.printed(&["ls"]), sandbox.printed(&["teams"]));
     let other = sandbox.run(&["list", "--project", "lexer"]);
     assert!(other.err.starts_with("no runs match these filters\nhint: known projects: "), "{}", other.err);
 }
@@ -214,7 +214,7 @@ fn the_log_of_a_run_has_its_events_only() {
     let other = Lead::named(&sandbox, "bbbbbbbb-0000-4000-8000-000000000002", "lexer-team");
     other.roster(1_770_091_300_000, &["dave"]);
     other.start("startup");
-    let lines = |args: &[&str]| sandbox.told(args).lines().filter(|line| !line.contains("UTC")).count();
+    let lines = |args: &[&str]| sandbox.printed(args).lines().filter(|line| !line.contains("UTC")).count();
     assert_eq!(lines(&["log", "--raw"]), 42);
     assert_eq!(lines(&["log", "--raw", "parser-team"]), 41);
     assert_eq!(lines(&["log", "--raw", "lexer-team"]), 1);

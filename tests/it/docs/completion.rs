@@ -13,7 +13,7 @@ use crate::support::sandbox::Sandbox;
 pub fn scripts() -> Vec<(&'static str, Vec<u8>)> {
     let sandbox = Sandbox::new();
     [("bash", "teamkeep.bash"), ("zsh", "_teamkeep"), ("fish", "teamkeep.fish")]
-        .map(|(shell, name)| (name, sandbox.told(&["completions", shell]).into_bytes()))
+        .map(|(shell, name)| (name, sandbox.printed(&["completions", shell]).into_bytes()))
         .into()
 }
 

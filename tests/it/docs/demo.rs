@@ -20,7 +20,7 @@ impl Demo {
     fn kept() -> Demo {
         let sandbox = Sandbox::new();
         let dir = sandbox.home().join("my demo");
-        let printed = sandbox.told(&["demo", "--keep", dir.to_str().unwrap()]);
+        let printed = sandbox.printed(&["demo", "--keep", dir.to_str().unwrap()]);
         Demo { sandbox, dir, printed }
     }
 

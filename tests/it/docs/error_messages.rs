@@ -260,7 +260,9 @@ fn an_empty_result_is_one_lower_case_line() {
         assert!(!first.ends_with('.'), "{line}: {first}");
     }
     Lead::of(&sandbox, SESSION).end("prompt_input_exit");
-    assert!(sandbox.told(&["status"]).starts_with("no running teams; to see the last run: teamkeep log\n"));
+    assert!(
+        sandbox.printed(&["status"]).starts_with("no running teams; to see the last run: teamkeep log\n")
+    );
 }
 
 /// The lines that a command prints on a terminal.

@@ -49,7 +49,7 @@ fn the_help_of_every_command_has_two_examples() {
     let mut without = Vec::new();
     for words in all {
         let args: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
-        let help = sandbox.told(&args);
+        let help = sandbox.printed(&args);
         let examples = help.split_once("Examples:\n").map_or("", |(_, examples)| examples);
         let call = format!("teamkeep {}", words.join(" "));
         let mut count = 0;

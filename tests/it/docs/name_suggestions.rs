@@ -41,7 +41,7 @@ fn a_run_that_is_not_there_is_told_with_those_that_may_be_meant() {
         assert!(result.starts_with(&format!("error: no run matches {slip:?}\n")), "{result}");
         assert!(result.contains("\nhint: did you mean session-1353b3db?\n"), "{result}");
     }
-    let by_session = sandbox.told(&["show", &SESSION[..8]]);
+    let by_session = sandbox.printed(&["show", &SESSION[..8]]);
     assert!(by_session.starts_with("session-1353b3db "), "{by_session}");
     assert!(error(&sandbox, &["show", "latets"]).1.contains("did you mean latest?"));
     assert!(!error(&sandbox, &["show", "lexer"]).1.contains("did you mean"));
@@ -65,7 +65,7 @@ fn fewer_than_four_digits_pick_no_run() {
         assert_eq!((code, result), (Some(1), wanted));
     }
     for enough in [&run[..4], &SESSION[..4], "parser-team"] {
-        assert!(sandbox.told(&["show", enough]).starts_with("parser-team "), "{enough}");
+        assert!(sandbox.printed(&["show", enough]).starts_with("parser-team "), "{enough}");
     }
     assert!(error(&sandbox, &["show", "zz"]).1.starts_with("error: no run matches \"zz\"\n"));
 }
@@ -203,7 +203,7 @@ fn a_time_is_read_as_it_is_printed() {
     lead.roster(1_000, &["alice"]);
     lead.start("startup");
     lead.hook("Stop", json!({}));
-    let printed = sandbox.told(&["log", "--raw"]);
+    let printed = sandbox.printed(&["log", "--raw"]);
     let time = printed.lines().last().unwrap().split(' ').next().unwrap();
     assert_eq!(time, "04:05:07.000");
     for time in
@@ -211,7 +211,8 @@ fn a_time_is_read_as_it_is_printed() {
     {
         assert_eq!(sandbox.show(&["--at", time])["at"], "2026-02-03T04:05:07.000Z", "{time}");
     }
-    let counted = |args: &[&str]| sandbox.told(&[&["log", "--raw", "--json"], args].concat()).lines().count();
+    let counted =
+        |args: &[&str]| sandbox.printed(&[&["log", "--raw", "--json"], args].concat()).lines().count();
     assert_eq!((counted(&["--since", "04:05:07"]), counted(&["--until", "04:05:06"])), (1, 1));
     assert_eq!(counted(&["--since", "04:05"]), 2);
     assert_eq!(counted(&["--since", "2 min ago"]), 2);
@@ -229,8 +230,8 @@ fn times_are_read_as_people_write_them() {
     for time in ["2026-02-03 04:05:07", "2026-02-03T04:05:07", "2026-02-03 04:05:07 UTC", "+1s"] {
         assert_eq!(sandbox.show(&["--at", time])["at"], "2026-02-03T04:05:07.000Z", "{time}");
     }
-    let since = sandbox.told(&["log", "--raw", "--since", "2026-02-03 04:05:07", "--json"]);
-    let until = sandbox.told(&["log", "--raw", "--until", "2026-02-03T04:05:06", "--json"]);
+    let since = sandbox.printed(&["log", "--raw", "--since", "2026-02-03 04:05:07", "--json"]);
+    let until = sandbox.printed(&["log", "--raw", "--until", "2026-02-03T04:05:06", "--json"]);
     assert_eq!((since.lines().count(), until.lines().count()), (1, 1));
     assert_eq!(error(&sandbox, &["show", "--at", "noon"]).0, Some(64));
 }
@@ -238,8 +239,8 @@ fn times_are_read_as_people_write_them() {
 #[test]
 fn help_is_a_command() {
     let sandbox = Sandbox::new();
-    assert!(sandbox.told(&["help"]).contains("Usage: teamkeep"));
-    assert!(sandbox.told(&["help", "replay"]).contains("--full"));
+    assert!(sandbox.printed(&["help"]).contains("Usage: teamkeep"));
+    assert!(sandbox.printed(&["help", "replay"]).contains("--full"));
 }
 
 /// An environment that makes no sense, its complaint, and what a person and a hook are told.

@@ -30,8 +30,8 @@ impl Demo {
     fn kept() -> Demo {
         let sandbox = Sandbox::judging();
         std::fs::remove_dir_all(sandbox.keep("")).unwrap_or_default();
-        sandbox.told(&["demo", "--keep", sandbox.keep("").to_str().unwrap()]);
-        let runs: Value = serde_json::from_str(&sandbox.told(&["list", "--json"])).unwrap();
+        sandbox.printed(&["demo", "--keep", sandbox.keep("").to_str().unwrap()]);
+        let runs: Value = serde_json::from_str(&sandbox.printed(&["list", "--json"])).unwrap();
         let ends = runs.as_array().unwrap().iter().filter_map(|run| run["ended_at"].as_str());
         let now = time::parse(ends.max().unwrap()).unwrap() + chrono::TimeDelta::hours(2);
         let project = runs[0]["project"].as_str().map(str::to_owned);

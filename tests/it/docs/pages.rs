@@ -47,7 +47,8 @@ fn keys(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String
 fn the_json_page_names_every_key_and_every_code_of_the_report() {
     let page = page("docs/reference/json.md");
     let told = crate::history::traces::play(crate::history::traces::ALL[2], 1);
-    let report: serde_json::Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
+    let report: serde_json::Value =
+        serde_json::from_str(&told.sandbox.printed(&["report", "--json"])).unwrap();
     let mut found = std::collections::BTreeSet::new();
     keys(&report, &mut found);
     assert!(found.contains("owner_from") && found.len() > 60, "{found:?}");
@@ -143,7 +144,7 @@ fn the_json_page_names_every_key_of_the_configuration() {
     std::fs::write(place.join("teamkeep.toml"), "[[policy.completion-check.check]]\nrun = \"true\"\n")
         .unwrap();
     let answer: serde_json::Value =
-        serde_json::from_str(&sandbox.told(&["config", "show", "policy", "--json"])).unwrap();
+        serde_json::from_str(&sandbox.printed(&["config", "show", "policy", "--json"])).unwrap();
     let mut found = std::collections::BTreeSet::new();
     keys(&answer, &mut found);
     assert!(found.contains("standing") && found.contains("message"), "{found:?}");
@@ -222,7 +223,7 @@ fn the_page_about_the_store_describes_each_file_once() {
     let played = play_again(Trace::read(V328.0, V328.1), 1);
     let sandbox = &played.sandbox;
     assert_eq!(sandbox.run(&["allow", "alice", "--force"]).code, Some(0));
-    sandbox.told(&["list"]);
+    sandbox.printed(&["list"]);
     let rows = files_of_the_page();
     let store = sandbox.keep("");
     let files: Vec<_> = below(&store).into_iter().filter(|path| path.is_file()).collect();

@@ -54,20 +54,20 @@ fn notice(lead: &Lead<'_>, name: &str, result: Option<&str>) {
 }
 
 fn status(sandbox: &Sandbox) -> String {
-    let told = sandbox.told(&["status"]);
+    let told = sandbox.printed(&["status"]);
     let line = told.lines().find(|line| line.contains("no agent received"));
     line.unwrap_or_default().trim().to_owned()
 }
 
 fn brief(sandbox: &Sandbox) -> String {
-    let told = sandbox.told(&["brief", "latest"]);
+    let told = sandbox.printed(&["brief", "latest"]);
     let line = told.lines().find(|line| line.contains("no agent received"));
     line.unwrap_or_default().to_owned()
 }
 
 /// The codes of the observations in the report.
 fn problems(sandbox: &Sandbox) -> Vec<(String, String)> {
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let all = report["observations"].as_array().unwrap().iter();
     all.map(|one| (text(&one["code"]), text(&one["who"]))).collect()
@@ -85,7 +85,7 @@ fn an_answer_that_no_agent_received_is_in_status_and_brief_with_the_command_that
     let line = format!("- {what} (2 s ago): \"# Review The parser drops a token.\". Full text: `{command}`");
     assert_eq!(brief(&sandbox), line);
     let args: Vec<&str> = command.split(' ').skip(1).collect();
-    let printed = sandbox.told(&args);
+    let printed = sandbox.printed(&args);
     assert!(printed.contains("# Review") && printed.contains("The parser drops a token."), "{printed}");
     // The lead may be resumed and read the facts then.
     lead.end("other");
@@ -186,7 +186,7 @@ fn a_delivered_answer_is_a_report_and_the_turn_that_it_starts_is_not_useless() {
         |code: &str| problems.iter().filter(|(one, _)| one == code).map(|(_, who)| who.as_str()).collect();
     let never: Vec<&str> = of("never-reported");
     assert_eq!(never, ["bob"]);
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     let turns = report["turns"].as_array().unwrap().iter();
     let useless = turns.filter(|turn| turn["for_idlers"] == true).count();
     assert_eq!(useless, 3, "notices without an answer are idle notices");
@@ -204,7 +204,7 @@ fn replay_shows_a_delivered_answer_as_such_and_its_text_once() {
     // The hook of this end of a turn was interrupted.
     notice(&lead, "bob", Some("The lexer\nis good."));
     notice(&lead, "bob", None);
-    let told = sandbox.told(&["log", "-a"]);
+    let told = sandbox.printed(&["log", "-a"]);
     let notices: Vec<&str> =
         told.lines().filter_map(|line| Some(line.split_once("automatic: ")?.1.trim())).collect();
     assert_eq!(
@@ -215,7 +215,7 @@ fn replay_shows_a_delivered_answer_as_such_and_its_text_once() {
             "bob is idle"
         ]
     );
-    let told = sandbox.told(&["log", "-a", "--full"]);
+    let told = sandbox.printed(&["log", "-a", "--full"]);
     assert_eq!(told.matches("The parser drops a token.").count(), 1, "{told}");
     assert_eq!(told.matches("is good.").count(), 1, "{told}");
     let entries = sandbox.replay("latest");
@@ -231,6 +231,6 @@ fn in_metadata_only_mode_the_version_is_unknown_and_answers_count_as_delivered()
     let lead = team(&sandbox, "2.1.222");
     turn(&lead, "alice", "hush hush");
     assert_eq!((status(&sandbox), brief(&sandbox)), (String::new(), String::new()));
-    let told = [sandbox.told(&["status", "--json"]), sandbox.told(&["brief", "latest"])].concat();
+    let told = [sandbox.printed(&["status", "--json"]), sandbox.printed(&["brief", "latest"])].concat();
     assert!(!told.contains("hush"), "{told}");
 }

@@ -17,7 +17,7 @@ fn brief_has_the_tasks_and_the_members_of_every_recorded_run_at_any_time() {
     let mut seen = 0;
     for run in ALL {
         let told = play(run, 1);
-        let overview = told.sandbox.told(&["report", "--json"]);
+        let overview = told.sandbox.printed(&["report", "--json"]);
         let overview: Value = serde_json::from_str(&overview).unwrap();
         let duration = overview["overview"]["duration_ms"].as_u64().unwrap();
         if overview["overview"]["team"].is_null() {
@@ -25,7 +25,7 @@ fn brief_has_the_tasks_and_the_members_of_every_recorded_run_at_any_time() {
         }
         for part in 1..8 {
             let at = format!("+{}s", duration * part / 8_000);
-            let brief = told.sandbox.told(&["brief", "latest", "--at", &at, "--json"]);
+            let brief = told.sandbox.printed(&["brief", "latest", "--at", &at, "--json"]);
             let brief: Value = serde_json::from_str(&brief).unwrap();
             let show = told.sandbox.show(&["latest", "--at", &at]);
             let own = brief["open"].as_array().unwrap().iter();
@@ -53,7 +53,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 #[test]
 fn brief_for_an_agent_has_its_messages_and_its_blocks() {
     let told = play(V328, 1);
-    let brief = |args: &[&str]| told.sandbox.told(&[&["brief", "latest"], args].concat());
+    let brief = |args: &[&str]| told.sandbox.printed(&[&["brief", "latest"], args].concat());
     let json: Value = serde_json::from_str(&brief(&["--json"])).unwrap();
     assert_eq!(
         (&json["v"], &json["for"], &json["is_running"]),
@@ -87,7 +87,7 @@ fn after_the_end_the_facts_are_those_of_the_end_and_before_the_start_there_are_n
     let result = told.sandbox.run(&["brief", "latest", "--at=-5m"]);
     assert_eq!(result.code, Some(64));
     assert!(result.err.starts_with("error: invalid time \"-5m\": the run starts at "), "{}", result.err);
-    let prompt = told.sandbox.told(&["brief", "latest", "--prompt", "--at", "+40s"]);
+    let prompt = told.sandbox.printed(&["brief", "latest", "--prompt", "--at", "+40s"]);
     let at = facts(&["--at", "+40s"])["at"].as_str().unwrap().to_owned();
     assert!(prompt.contains(&format!(" --at={at} --yes")), "{prompt}");
     assert!(prompt.starts_with("Continue the work of an earlier agent team.\n"), "{prompt}");
@@ -96,7 +96,7 @@ fn after_the_end_the_facts_are_those_of_the_end_and_before_the_start_there_are_n
 #[test]
 fn a_deleted_task_does_not_count_and_one_that_claude_code_removed_does() {
     let told = play(GC, 1);
-    let json = |args: &[&str]| serde_json::from_str::<Value>(&told.sandbox.told(args)).unwrap();
+    let json = |args: &[&str]| serde_json::from_str::<Value>(&told.sandbox.printed(args)).unwrap();
     let brief = json(&["brief", "latest", "--json"]);
     assert_eq!((&brief["completed"], &brief["tasks"]), (&json!(2), &json!(2)));
     let count = json(&["report", "latest", "--json"])["overview"]["count"].clone();

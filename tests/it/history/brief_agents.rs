@@ -108,7 +108,7 @@ fn many_agents_are_named_in_a_line_for_each_state() {
     assert!(text.contains("\n- working (8): worker-1, worker-2, "), "{text}");
     assert!(text.contains("\n- joined (32): worker-9, "), "{text}");
     assert!(text.len() <= 2_048 && text.contains("Unfinished tasks:\n- #1 "), "{text}");
-    let whole = sandbox.told(&["brief", "latest"]);
+    let whole = sandbox.printed(&["brief", "latest"]);
     assert!(whole.contains("\n- worker-40: joined for "), "without a limit each has its line: {whole}");
 }
 
@@ -153,9 +153,9 @@ fn a_reader_that_left_reads_who_is_there() {
     let lead = team(&sandbox, &many(3));
     lead.roster(1_000, &["worker-2", "worker-3"]);
     lead.hook("Stop", json!({}));
-    let text = sandbox.told(&["brief", "latest", "--agent", "worker-1"]);
+    let text = sandbox.printed(&["brief", "latest", "--agent", "worker-1"]);
     assert_eq!(named(&text), ["team-lead", "worker-2", "worker-3"], "{text}");
-    assert!(sandbox.told(&["brief", "latest"]).contains("\n- worker-1: left"));
+    assert!(sandbox.printed(&["brief", "latest"]).contains("\n- worker-1: left"));
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn ten_thousand_tasks_leave_the_facts_complete() {
     let mut text = String::new();
     for _ in 0..12 {
         (0..5).for_each(|_| lead.hook("UserPromptSubmit", json!({"prompt": "go"})));
-        text = sandbox.told(&args);
+        text = sandbox.printed(&args);
         if text.contains(" of 10,000 tasks completed.") {
             break;
         }
@@ -195,7 +195,7 @@ fn ten_thousand_tasks_leave_the_facts_complete() {
 
 /// Who wrote the unanswered messages of the lead.
 fn unanswered(sandbox: &Sandbox) -> Vec<String> {
-    let brief: Value = serde_json::from_str(&sandbox.told(&["brief", "latest", "--json"])).unwrap();
+    let brief: Value = serde_json::from_str(&sandbox.printed(&["brief", "latest", "--json"])).unwrap();
     let from = brief["unanswered"].as_array().unwrap().iter();
     let mut from: Vec<String> = from.map(|one| one["from"].as_str().unwrap().to_owned()).collect();
     from.sort();

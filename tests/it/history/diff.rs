@@ -34,7 +34,7 @@ fn sandbox() -> Sandbox {
 #[test]
 fn diff_reports_changes_between_two_times() {
     let sandbox = sandbox();
-    insta::assert_snapshot!(sandbox.told(&["show", "--diff", "+1s", "+2s"]), @r#"
+    insta::assert_snapshot!(sandbox.printed(&["show", "--diff", "+1s", "+2s"]), @r#"
     session-aaaaaaaa 78850aef5bad4835
     from 2026-02-03 04:05:07 UTC (+1.0s)
     to   2026-02-03 04:05:08 UTC (+2.0s)

@@ -111,7 +111,7 @@ fn plan_response_is_shown_once_and_apart_from_the_automatic_approval() {
                 ),
             ]
         );
-        let told = sandbox.told(&["log", "--kind", "message"]);
+        let told = sandbox.printed(&["log", "--kind", "message"]);
         assert!(told.contains("Claude Code approved the plan of alice\n"), "{told}");
     }
 }

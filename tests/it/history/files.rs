@@ -60,7 +60,7 @@ fn changed() -> Sandbox {
 }
 
 fn object(sandbox: &Sandbox, args: &[&str]) -> Value {
-    serde_json::from_str(&sandbox.told(args)).unwrap()
+    serde_json::from_str(&sandbox.printed(args)).unwrap()
 }
 
 #[test]
@@ -93,11 +93,11 @@ fn each_file_has_its_agents_and_each_change_its_task() {
     );
     let commit = &found["commits"][0];
     assert_eq!([&commit["id"], &commit["agent"], &commit["subject"]], ["1a2b3c4", "alice", "Add the notes"]);
-    let shared = sandbox.told(&["files", "--shared"]);
+    let shared = sandbox.printed(&["files", "--shared"]);
     assert!(shared.contains("notes.txt") && !shared.contains("/elsewhere/log"), "{shared}");
-    let own = sandbox.told(&["files", "--agent", "bob"]);
+    let own = sandbox.printed(&["files", "--agent", "bob"]);
     assert!(own.contains("bob") && !own.contains("alice"), "{own}");
-    let both = sandbox.told(&["files", "--agent", "bob", "--shared"]);
+    let both = sandbox.printed(&["files", "--agent", "bob", "--shared"]);
     assert!(both.contains("notes.txt") && !both.contains("alice"), "{both}");
     let none = sandbox.run(&["files", "--agent", "eve"]);
     assert_eq!((none.code, none.out.as_str()), (Some(1), ""), "{none:?}");
@@ -108,7 +108,7 @@ fn each_file_has_its_agents_and_each_change_its_task() {
     let other = sandbox.run(&["files", "notes.txt", "--agent", "bbo"]);
     let wanted = "error: no change of notes.txt by agent \"bbo\" is recorded\nhint: did you mean \"bob\"?\n";
     assert_eq!((other.code, other.err.as_str()), (Some(1), wanted));
-    let report = sandbox.told(&["report", "--full"]);
+    let report = sandbox.printed(&["report", "--full"]);
     let section =
         report.split("Files changed by several agents").nth(1).unwrap().split("\n\n").next().unwrap();
     assert!(section.contains("notes.txt") && !section.contains("/elsewhere/log"), "{section}");
@@ -133,7 +133,7 @@ fn a_line_is_found_by_its_place_and_else_by_its_text() {
     std::fs::write(sandbox.home().join("parser/notes.txt"), "\n\n\n\none\n").unwrap();
     assert_eq!(wrote("notes.txt:5"), json!(["one", "alice", "Task 1", "text"]));
     std::os::unix::fs::symlink("notes.txt", sandbox.home().join("parser/link")).unwrap();
-    let all = sandbox.told(&["files", "./link"]);
+    let all = sandbox.printed(&["files", "./link"]);
     let agents: Vec<&str> = all.lines().skip(1).filter_map(|line| line.split_whitespace().nth(3)).collect();
     assert_eq!(agents, ["bob", "alice"], "{all}");
     let beyond = sandbox.run(&["blame", "notes.txt:9"]);
@@ -154,7 +154,7 @@ fn a_line_is_found_by_its_place_and_else_by_its_text() {
 #[test]
 fn each_line_of_a_file_has_its_run_agent_task_and_time() {
     let sandbox = changed();
-    let lines = sandbox.told(&["blame", "notes.txt"]);
+    let lines = sandbox.printed(&["blame", "notes.txt"]);
     let shown: Vec<Vec<&str>> = lines.lines().map(|line| line.split_whitespace().collect()).collect();
     let words = |line: usize| (shown[line][1], shown[line][2], shown[line].last().copied().unwrap());
     assert_eq!(words(0), ("bob", "#2", "zero"), "{lines}");
@@ -249,7 +249,7 @@ fn hostile_results_change_nothing_else() {
     sandbox.write(&lead.transcript(), calls.collect::<String>());
     lead.end("prompt_input_exit");
     sandbox.finish();
-    let shown = sandbox.told(&["files"]);
+    let shown = sandbox.printed(&["files"]);
     assert!(!shown.contains('\u{1b}') && shown.contains("a.txt"), "{shown}");
     let found = object(&sandbox, &["files", "--json"]);
     assert_eq!(

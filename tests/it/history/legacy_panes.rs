@@ -82,7 +82,7 @@ fn turn_of_a_pane_before_its_first_tool_use_belongs_to_its_member() {
     assert_eq!(speaker(&sandbox), nobody(), "there is no transcript yet");
     begin(&sandbox, "parser-team", "alice");
     uses_a_tool(&sandbox, "%1");
-    let said = sandbox.told(&["log"]);
+    let said = sandbox.printed(&["log"]);
     let line = said.lines().find(|line| line.contains("I am ready.")).unwrap();
     assert!(line.contains(" alice ") && !said.contains("team-lead ended"), "{said}");
 }
@@ -127,7 +127,7 @@ fn incidents_after_a_kill(turns: usize) -> Vec<Value> {
         call(&sandbox, LEAD, "Stop", "%0", json!({}));
     }
     call(&sandbox, LEAD, "SessionEnd", "%0", json!({"reason": "prompt_input_exit"}));
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     report["incidents"].as_array().unwrap().iter().map(|incident| incident["kind"].clone()).collect()
 }
 

@@ -160,7 +160,7 @@ fn plan_and_its_response_are_each_described_once() {
             json!(["team-lead", "bob", "plan_approval_response", "", true, sources]),
         ]
     );
-    let told = sandbox.told(&["log", "--kind", "message"]);
+    let told = sandbox.printed(&["log", "--kind", "message"]);
     let told: Vec<&str> =
         told.lines().filter_map(|line| line.split_once("s ")).map(|(_, what)| what).collect();
     assert!(

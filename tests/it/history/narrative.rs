@@ -31,7 +31,7 @@ fn end_of_turn_and_following_idle_are_one_line() {
     lead.hook("Stop", json!({"last_assistant_message": "The team is working."}));
     lead.hook("TeammateIdle", json!({"teammate_name": "alice"}));
     lead.hook("TeammateIdle", json!({"teammate_name": "alice"}));
-    let told = sandbox.told(&["log"]);
+    let told = sandbox.printed(&["log"]);
     assert!(told.contains("    1.0s alice     ended the turn, went idle: Drafted.\n"), "{told}");
     assert_eq!(told.matches("went idle").count(), 2, "{told}");
     assert!(told.contains("    4.0s alice     went idle\n"), "one that came by itself: {told}");
@@ -56,7 +56,7 @@ fn subagent_start_shows_its_task_description() {
     let entries = sandbox.replay("latest");
     let begun: Vec<&Value> = entries.iter().filter(|entry| entry["kind"] == "turn-started").collect();
     assert_eq!((&begun[0]["summary"], begun[1].get("summary")), (&json!("Look around"), None));
-    let told = sandbox.told(&["log"]);
+    let told = sandbox.printed(&["log"]);
     assert!(told.contains("Explore started a turn: Look around\n"), "{told}");
     assert!(told.contains("Plan    started a turn\n"), "{told}");
 }
@@ -69,7 +69,7 @@ fn full_text_of_messages_and_turns_is_shown_on_request() {
     lead.tool("u1", "SendMessage", &input, json!({"success": true}));
     lead.hook("UserPromptSubmit", json!({"prompt": "one\ntwo"}));
     lead.hook("Stop", json!({"last_assistant_message": "It is\nworking."}));
-    let told = sandbox.told(&["log", "--full"]);
+    let told = sandbox.printed(&["log", "--full"]);
     let (_, told) = told.split_once("    1.0s ").unwrap();
     insta::assert_snapshot!(told, @r"
     team-lead messaged bob: ready
@@ -103,13 +103,13 @@ fn notices(sandbox: &Sandbox) -> Lead<'_> {
 fn client_notices_are_described_in_words() {
     let sandbox = Sandbox::new();
     notices(&sandbox);
-    let shown = sandbox.told(&["show", "--full"]);
-    let told = sandbox.told(&["log", "--all"]);
+    let shown = sandbox.printed(&["show", "--full"]);
+    let told = sandbox.printed(&["log", "--all"]);
     for words in ["alice is idle", "bob has shut down.", "task 1 assigned to alice: Draft"] {
         assert!(shown.contains(&format!("automatic: {words}\n")), "{shown}");
         assert!(told.contains(&format!("automatic: {words}\n")), "{told}");
     }
-    assert!(!sandbox.told(&["log"]).contains("automatic:"));
+    assert!(!sandbox.printed(&["log"]).contains("automatic:"));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn departed_agents_and_removed_items_are_shown_as_gone() {
     let gone = json!({"members": {"bob": "2026-02-03T04:05:10.000Z"},
         "tasks": {"1": "2026-02-03T04:05:10.000Z", "2": "2026-02-03T04:05:09.000Z"}});
     assert_eq!(shown["gone"], gone);
-    let told = sandbox.told(&["show"]);
+    let told = sandbox.printed(&["show"]);
     let line = |begin: &str| told.lines().find(|line| line.trim_start().starts_with(begin)).unwrap();
     assert!(line("bob").ends_with(" left +4.0s"), "{told}");
     assert!(line("1 ").ends_with(" erased by Claude Code +4.0s"), "{told}");
@@ -162,7 +162,7 @@ fn erased_team_is_shown_with_the_reason_in_brackets() {
     let lead = team(&sandbox);
     lead.erase();
     lead.end("other");
-    let told = sandbox.told(&["log"]);
+    let told = sandbox.printed(&["log"]);
     assert!(told.ends_with("Claude Code erased the team's directory (session-end)\n"), "{told}");
     assert_eq!(only(&sandbox.replay("latest"), "team-erased")["summary"], "session-end");
     sandbox.finish();
@@ -194,7 +194,7 @@ fn renamed_task_shows_the_rename_and_its_actor() {
         json!({"id": "1", "subject": "Parser", "status": "pending", "owner": "bob"}),
     );
     lead.after("u3", "TaskUpdate", &inputs[2], json!({"success": true}), json!({}));
-    let told = sandbox.told(&["log", "--kind", "task-changed"]);
+    let told = sandbox.printed(&["log", "--kind", "task-changed"]);
     let told: Vec<&str> =
         told.lines().filter_map(|line| line.split_once("team-lead ")).map(|(_, what)| what).collect();
     assert_eq!(told, ["renamed task 1: Lexer", "assigned task 1 to bob: Parser"]);

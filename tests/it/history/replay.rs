@@ -28,7 +28,7 @@ fn sandbox() -> Sandbox {
 }
 
 fn part(sandbox: &Sandbox, args: &[&str]) -> Vec<String> {
-    let told = sandbox.told(&[&["log", "latest", "--json"], args].concat());
+    let told = sandbox.printed(&[&["log", "latest", "--json"], args].concat());
     let word = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
     lines(&told).iter().map(|entry| word(entry, "kind") + " " + &word(entry, "actor")).collect()
 }
@@ -51,11 +51,11 @@ fn replay_filters_by_time_actor_and_kind() {
             "{from} {to}"
         );
     }
-    let shown = sandbox.told(&["log", "--agent", "bob", "--from", "+3s"]);
+    let shown = sandbox.printed(&["log", "--agent", "bob", "--from", "+3s"]);
     assert!(shown.contains("3 members, 0 tasks, 2 messages"), "the heading is the whole run's: {shown}");
     assert!(shown.contains("bob  messaged alice: two\n") && !shown.contains("messaged bob"), "{shown}");
     assert!(!shown.contains("started a turn"), "{shown}");
-    let asked = sandbox.told(&["log", "--kind", "turn-started"]);
+    let asked = sandbox.printed(&["log", "--kind", "turn-started"]);
     assert!(asked.contains("bob  started a turn\n"), "what is asked for by name is told: {asked}");
 }
 
@@ -93,7 +93,7 @@ fn invalid_filter_is_reported_with_a_suggestion() {
 fn all_formats_show_the_same_filtered_events() {
     let sandbox = sandbox();
     let args = ["log", "latest", "--kind", "message", "--agent", "bob"];
-    let told = |more: &[&str]| sandbox.told(&[&args, more].concat());
+    let told = |more: &[&str]| sandbox.printed(&[&args, more].concat());
     assert_eq!(told(&["--format", "json"]), told(&["--json"]));
     assert_eq!(told(&["--json"]).lines().count(), 1);
     assert_eq!(told(&[]), told(&["--format", "text"]));
@@ -128,7 +128,7 @@ fn names_and_texts_do_not_break_a_mermaid_diagram() {
     }
     let input = json!({"to": "*", "summary": "all of you", "message": "all of you"});
     lead.tool("u9", "SendMessage", &input, json!({"success": true}));
-    insta::assert_snapshot!(sandbox.told(&["log", "--format", "mermaid"]), @"
+    insta::assert_snapshot!(sandbox.printed(&["log", "--format", "mermaid"]), @"
     sequenceDiagram
         participant p0 as team-lead
         participant p1 as #101;nd#59;#112;articipant x#92;n

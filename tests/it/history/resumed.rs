@@ -62,7 +62,7 @@ fn report_lists_client_versions_of_the_run_also_after_its_session_was_resumed() 
         lead.end("other");
     };
     let versions = |run: &Value| -> Value {
-        let report = sandbox.told(&["report", run.as_str().unwrap(), "--format", "json"]);
+        let report = sandbox.printed(&["report", run.as_str().unwrap(), "--format", "json"]);
         serde_json::from_str::<Value>(&report).unwrap()["overview"]["client_versions"].clone()
     };
     live(1_770_091_506_000, "2.1.177");
@@ -83,7 +83,7 @@ fn resumed_session_does_not_repeat_created_or_completed_tasks() {
         .map(|entry| json!([entry["actor"], entry["task"], entry.get("from_status"), entry["to_status"]]))
         .collect();
     assert_eq!(found, [json!(["client", "1", null, "pending"]), json!(["client", "2", null, "completed"])]);
-    let told = sandbox.told(&["log"]);
+    let told = sandbox.printed(&["log"]);
     assert!(told.contains("Claude Code already had task 2, completed: Task 2\n"), "{told}");
     assert_eq!(sandbox.teams()[1]["tasks"], 2);
 }
@@ -113,7 +113,7 @@ fn task_in_progress_is_started_once_in_two_runs_of_a_session() {
     assert_eq!((kinds("task-changed"), kinds("task-found")), (vec![1, 0], vec![0, 1]), "{runs:#?}");
     let found = only(&runs[1], "task-found");
     assert_eq!([&found["actor"], &found["to_status"], &found["owner"]], ["client", "in_progress", "alice"]);
-    assert!(sandbox.told(&["log"]).contains("Claude Code already had task 1, in_progress: Task 1"));
+    assert!(sandbox.printed(&["log"]).contains("Claude Code already had task 1, in_progress: Task 1"));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn unused_team_is_neither_listed_nor_the_latest_run() {
         json!({"file_path": sandbox.client("teams/session-bbbbbbbb/config.json"), "event": "add"}),
     );
     lead.hook("Stop", json!({}));
-    let listed: Vec<Value> = serde_json::from_str(&sandbox.told(&["teams", "--json"])).unwrap();
+    let listed: Vec<Value> = serde_json::from_str(&sandbox.printed(&["teams", "--json"])).unwrap();
     assert_eq!(rows(&listed, "team"), [&json!("session-aaaaaaaa")]);
     assert_eq!(sandbox.teams().len(), 2, "with --all it is");
     assert_eq!(sandbox.library().find("latest").unwrap().team.as_deref(), Some("session-aaaaaaaa"));
@@ -229,10 +229,10 @@ fn session_moved_to_the_background_is_continued_and_has_not_crashed() {
     assert_eq!(rows(&teams, "ended_by"), [&json!("session-end"), &Value::Null]);
     let [before, after] = [0, 1].map(|place| teams[place]["run"].as_str().unwrap());
     assert_eq!(only(&sandbox.replay(after), "session-started")["summary"], "fork");
-    let told = sandbox.told(&["log", after]);
+    let told = sandbox.printed(&["log", after]);
     assert!(told.contains("team-lead continued an earlier session in a new one (fork)\n"), "{told}");
     for run in [before, after] {
-        let report = sandbox.told(&["report", run, "--format", "json"]);
+        let report = sandbox.printed(&["report", run, "--format", "json"]);
         assert!(!report.contains("crashed-lead"), "{report}");
     }
 }

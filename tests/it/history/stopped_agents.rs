@@ -56,9 +56,9 @@ fn a_stop_shows_who_stopped_whom_and_is_the_end_of_the_agent() {
     let lead = team(&sandbox);
     stop(&lead, "bob", json!({}));
     assert_eq!(stops(&sandbox), (json!("team-lead"), json!("bob")));
-    let replay = sandbox.told(&["log", "latest"]);
+    let replay = sandbox.printed(&["log", "latest"]);
     assert!(replay.contains("stopped bob") && !replay.contains("left the team"), "{replay}");
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     let lost = report["incidents"].as_array().unwrap().iter().find(|one| one["kind"] == "lost-work").unwrap();
     assert!(
         lost["summary"]
@@ -67,11 +67,12 @@ fn a_stop_shows_who_stopped_whom_and_is_the_end_of_the_agent() {
             .starts_with("bob was stopped by team-lead with #1 in progress for "),
         "{lost}"
     );
-    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
     let members = status["teams"][0]["members"].as_array().unwrap();
     let bob = members.iter().find(|member| member["name"] == "bob").unwrap();
     assert_eq!(bob["state"], "left");
-    let of_bob = sandbox.told(&["log", "latest", "--involving", "bob", "--kind", "agent-stopped", "--json"]);
+    let of_bob =
+        sandbox.printed(&["log", "latest", "--involving", "bob", "--kind", "agent-stopped", "--json"]);
     assert_eq!(of_bob.lines().count(), 1, "{of_bob}");
 }
 
@@ -102,7 +103,7 @@ fn a_teammate_can_stop_another_one() {
     let lead = team(&sandbox);
     stop(&lead, "bob", by("alice"));
     assert_eq!(stops(&sandbox), (json!("alice"), json!("bob")));
-    let brief = sandbox.told(&["brief", "latest"]);
+    let brief = sandbox.printed(&["brief", "latest"]);
     assert!(brief.contains("- bob: left") && brief.contains("- alice: "), "{brief}");
 }
 
@@ -137,7 +138,7 @@ fn an_agent_that_was_stopped_and_started_again_is_there() {
     stop(&lead, "bob", json!({}));
     lead.roster(1_000, &["alice", "bob"]);
     lead.hook("SubagentStart", by("bob"));
-    let brief = sandbox.told(&["brief", "latest"]);
+    let brief = sandbox.printed(&["brief", "latest"]);
     assert!(brief.contains("- bob: working"), "{brief}");
     lead.roster(1_000, &["alice"]);
     lead.hook("Stop", json!({}));

@@ -24,7 +24,7 @@ fn told(sender: &str) -> Vec<Value> {
     let routing = json!({"sender": sender, "target": "@team-lead", "summary": "measured"});
     lead.after("t1", "SendMessage", &input, json!({"success": true, "routing": routing}), helper.clone());
     lead.hook("SubagentStop", helper);
-    let line = sandbox.told(&["log", "latest", "--kind", "message"]);
+    let line = sandbox.printed(&["log", "latest", "--kind", "message"]);
     let name = if sender == "alice" { " as alice" } else { "" };
     assert!(line.contains(&format!("general-purpose messaged team-lead{name}: measured\n")), "{line}");
     let messages = sandbox.replay("latest").into_iter().filter(|entry| entry["kind"] == "message");
@@ -59,7 +59,7 @@ fn turn(lead: &Lead<'_>, event: &str, id: &str, role: &str) {
 
 /// The agents of `status` that are not the lead, each with its state.
 fn states(sandbox: &Sandbox) -> Vec<(String, String)> {
-    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let members = status["teams"][0]["members"].as_array().unwrap().iter();
     let all = members.map(|member| (text(&member["name"]), text(&member["state"])));
@@ -94,16 +94,16 @@ fn the_end_of_a_subagent_with_a_teammates_name_is_not_the_end_of_the_teammate() 
     turn(&lead, "SubagentStart", PLAIN, "reviewer");
     turn(&lead, "SubagentStop", PLAIN, "reviewer");
     assert_eq!(pairs(&states(&sandbox)), [("reviewer", "working"), ("reviewer (subagent)", "left")]);
-    let shown = sandbox.told(&["status"]);
+    let shown = sandbox.printed(&["status"]);
     assert!(shown.contains(&format!("\n    {:<19} working ", "reviewer")), "{shown}");
-    let brief = sandbox.told(&["brief"]);
+    let brief = sandbox.printed(&["brief"]);
     assert!(brief.contains("- reviewer: working") && !brief.contains("- reviewer: left"), "{brief}");
     turn(&lead, "SubagentStop", REVIEWER, "reviewer");
     assert_eq!(pairs(&states(&sandbox)), [("reviewer", "idle"), ("reviewer (subagent)", "left")]);
     let turns = sandbox.replay("latest").into_iter().filter(|entry| entry["kind"] == "turn-ended");
     let turns: Vec<Value> = turns.map(|entry| json!([entry["actor"], entry["agent"]])).collect();
     assert_eq!(turns, [json!(["reviewer (subagent)", PLAIN]), json!(["reviewer", REVIEWER])]);
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     let agents = report["agents"].as_array().unwrap().iter();
     let agents = agents.map(|agent| json!([agent["name"], agent["kind"], agent["instances"][0]["id"]]));
     assert_eq!(
@@ -199,7 +199,7 @@ fn a_teammate_that_is_spawned_again_under_its_name_continues_with_its_new_id() {
     assert_eq!(pairs(&states(&sandbox)), [("reviewer", "working")]);
     turn(&lead, "SubagentStop", "areviewer-0b36fb63472f30f5", "reviewer");
     assert_eq!(pairs(&states(&sandbox)), [("reviewer", "idle")]);
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     assert_eq!(report["incidents"], json!([]));
 }
 
@@ -235,7 +235,7 @@ fn the_tokens_of_a_subagent_with_a_teammates_name_are_its_own() {
         sandbox.write(&format!("{path}.jsonl"), format!("{line}\n"));
         turn(&lead, "SubagentStop", id, "reviewer");
     }
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     let agents = report["spending"]["agents"].as_array().unwrap().iter();
     let spent = agents.map(|agent| json!([agent["agent"], agent["tokens"]["input"]]));
     let spent: Vec<Value> = spent.filter(|agent| agent[0] != "team-lead").collect();
@@ -258,7 +258,7 @@ fn a_name_of_several_agents_works_until_the_last_of_them_ends() {
     turn(&lead, "SubagentStop", ids[2], "worker");
     lead.hook("TeammateIdle", json!({"teammate_name": "worker"}));
     assert_eq!(pairs(&states(&sandbox)), [("worker", "idle")]);
-    let shown = sandbox.told(&["log", "latest", "--kind", "turn-ended"]);
+    let shown = sandbox.printed(&["log", "latest", "--kind", "turn-ended"]);
     for id in ids {
         assert!(shown.contains(&format!("worker ended the turn ({id})")), "{shown}");
     }

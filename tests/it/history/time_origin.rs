@@ -30,11 +30,11 @@ fn relative_times_start_at_the_first_hook_call_in_all_outputs() {
     late_team(&sandbox);
     let run = &sandbox.teams()[0];
     assert_eq!(run["started_at"], "2026-02-03T06:05:11.640Z");
-    let told = sandbox.told(&["log"]);
+    let told = sandbox.printed(&["log"]);
     assert!(told.contains("2026-02-03 06:05:11 UTC, lasted 3 s, ended by session-end"), "{told}");
     assert!(told.contains("   -5.6s team-lead   started a turn: make a team\n"), "{told}");
     assert!(told.contains("    2.0s team-lead   ended the turn: The team is made.\n"), "{told}");
-    let listed = sandbox.told(&["teams"]);
+    let listed = sandbox.printed(&["teams"]);
     assert!(listed.contains(" 3 s "), "not since 1970: {listed}");
     let before = sandbox.show(&["--at", "+0s"]);
     assert_eq!(before["at"], run["started_at"]);
@@ -49,7 +49,7 @@ fn run_shows_earlier_sessions_of_its_lead_and_the_prompt_that_created_the_team()
     assert_eq!(only(&entries, "turn-started")["text"], "make a team");
     assert_eq!(only(&entries, "turn-ended")["text"], "The team is made.");
     assert_eq!(count(&entries, "session-ended"), 1);
-    assert!(sandbox.told(&["log"]).contains("-2h00m05s team-lead   started a session (startup)\n"));
+    assert!(sandbox.printed(&["log"]).contains("-2h00m05s team-lead   started a session (startup)\n"));
 }
 
 #[test]

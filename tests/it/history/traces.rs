@@ -76,7 +76,7 @@ fn printed(run: (&str, &'static str), jobs: usize, by_command_line: bool) -> [St
     ];
     // Claude Code also spells the directory in a name.
     let spelled = root.replace(['/', '.'], "-");
-    commands.map(|command| sandbox.told(command).replace(&root, "SANDBOX").replace(&spelled, "SANDBOX"))
+    commands.map(|command| sandbox.printed(command).replace(&root, "SANDBOX").replace(&spelled, "SANDBOX"))
 }
 
 #[test]
@@ -347,8 +347,8 @@ fn every_snapshot_with_erased_tasks_matches_the_disk_state() {
 #[test]
 fn text_replay_and_show_match_the_recorded_run() {
     let told = play(V328, 1);
-    insta::assert_snapshot!("replay", told.sandbox.told(&["log"]));
-    insta::assert_snapshot!("teams", told.sandbox.told(&["teams"]));
+    insta::assert_snapshot!("replay", told.sandbox.printed(&["log"]));
+    insta::assert_snapshot!("teams", told.sandbox.printed(&["teams"]));
 }
 
 #[test]
@@ -356,7 +356,7 @@ fn agent_filter_shows_entries_by_and_about_the_agent() {
     let told = play(V328, 1);
     let lines = |option: &str| -> Vec<String> {
         told.sandbox
-            .told(&["log", option, "bob"])
+            .printed(&["log", option, "bob"])
             .lines()
             .skip(3)
             .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
@@ -374,7 +374,7 @@ fn agent_filter_shows_entries_by_and_about_the_agent() {
 #[test]
 fn completed_dependency_does_not_block_a_task() {
     let told = play(V328, 1);
-    let shown = told.sandbox.told(&["show"]);
+    let shown = told.sandbox.printed(&["show"]);
     assert!(!shown.contains("blocked by 1"), "{shown}");
 }
 
@@ -382,13 +382,13 @@ fn completed_dependency_does_not_block_a_task() {
 fn log_marks_completion_events_of_unfinished_tasks() {
     for run in [V47, V177, V328, PANES] {
         let told = play(run, 1);
-        let log = told.sandbox.told(&["log", "--raw", "latest", "--event", "task-completed"]);
-        assert_eq!(told.sandbox.told(&["log", "--raw", "--event", "task-completed"]), log);
-        assert_eq!(told.sandbox.told(&["log", "--raw", "--event", "task-completed", "-n", "99"]), log);
+        let log = told.sandbox.printed(&["log", "--raw", "latest", "--event", "task-completed"]);
+        assert_eq!(told.sandbox.printed(&["log", "--raw", "--event", "task-completed"]), log);
+        assert_eq!(told.sandbox.printed(&["log", "--raw", "--event", "task-completed", "-n", "99"]), log);
         let events = log.lines().filter(|line| line.contains("TaskCompleted")).count();
         let early = log.lines().filter(|line| line.contains(" (not completed)")).count();
         let completed = told.entries.iter().filter(|entry| entry["kind"] == "task-completed").count();
         assert!(early > 0 && events - early == completed, "{}: {early}, {completed}: {log}", run.0);
-        assert!(!told.sandbox.told(&["log", "--raw", "latest", "--json"]).contains("(not completed)"));
+        assert!(!told.sandbox.printed(&["log", "--raw", "latest", "--json"]).contains("(not completed)"));
     }
 }

@@ -53,7 +53,7 @@ fn check_torn(path: &str) -> (Sandbox, Value) {
     for part in ["members", "tasks", "inboxes"] {
         assert_eq!(then[part], seen[part], "what it said before stands");
     }
-    let result = sandbox.told(&["show", "latest", "--at", &torn]);
+    let result = sandbox.printed(&["show", "latest", "--at", &torn]);
     assert!(result.contains(&format!("{path} was half-written; its previous content is shown")), "{result}");
     sandbox.write(path, &whole);
     lead.hook("Stop", json!({}));

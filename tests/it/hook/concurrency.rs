@@ -201,6 +201,6 @@ fn concurrent_hooks_of_one_team_store_every_state_that_they_see() {
         })
         .collect();
     assert_eq!(rounds, (0..20).collect::<Vec<_>>(), "each state once, in order");
-    assert_eq!(lines(&sandbox.told(&["log", "--raw", "--json"])).len(), 121);
+    assert_eq!(lines(&sandbox.printed(&["log", "--raw", "--json"])).len(), 121);
     verify(&sandbox);
 }

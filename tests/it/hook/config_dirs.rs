@@ -110,7 +110,7 @@ fn a_session_in_another_directory_ends_no_team() {
         visit(&sandbox, env);
         let teams = sandbox.teams();
         assert_eq!((rows(&teams, "ended_at"), teams.len()), (vec![&Value::Null], 1), "{env:?}");
-        assert!(sandbox.told(&["status"]).starts_with("session-aaaaaaaa running"), "{env:?}");
+        assert!(sandbox.printed(&["status"]).starts_with("session-aaaaaaaa running"), "{env:?}");
         work.call("Stop", json!({}));
     }
     work.erase_team();
@@ -215,7 +215,7 @@ fn two_teams_of_one_name_in_two_directories_are_two_runs() {
     home.call("SessionEnd", json!({"reason": "other"}));
     assert_eq!(rows(&sandbox.teams(), "ended_by"), ["team-delete", "session-end"]);
     sandbox.finish();
-    assert!(sandbox.told(&["verify"]).contains("no damage found"));
+    assert!(sandbox.printed(&["verify"]).contains("no damage found"));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn a_run_continues_after_the_run_that_had_its_name_first_was_pruned() {
     assert_eq!(subject(&sandbox, &after[0]["run"]), "Review again");
     work.begin(3_000, "Draft anew");
     assert_eq!(rows(&sandbox.teams(), "ended_at"), [&Value::Null; 2]);
-    assert!(sandbox.told(&["verify"]).contains("no damage found"));
+    assert!(sandbox.printed(&["verify"]).contains("no damage found"));
 }
 
 #[test]

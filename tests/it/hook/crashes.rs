@@ -70,9 +70,9 @@ fn an_end_that_could_not_be_recorded_is_recorded_by_a_later_call() {
 fn run_of_an_exited_client_is_not_listed_as_running() {
     let sandbox = Sandbox::new();
     crashed(&sandbox);
-    let log = sandbox.told(&["log"]);
+    let log = sandbox.printed(&["log"]);
     assert!(log.contains("process gone") && log.contains("2 s") && !log.contains("running"), "{log}");
-    let list = sandbox.told(&["list"]);
+    let list = sandbox.printed(&["list"]);
     assert!(list.contains("✗ ") && list.contains("2 s") && !list.contains('●'), "{list}");
     assert_eq!(sandbox.teams()[0]["ended_at"], json!(null), "nothing shows its end yet");
 }
@@ -83,6 +83,6 @@ fn run_of_a_live_client_is_listed_as_running() {
     let lead = Lead::of(&sandbox, ONE);
     lead.config(1_000, &["alice"], json!({"leadProcess": {"pid": std::process::id()}}));
     lead.start("startup");
-    assert!(sandbox.told(&["log"]).contains("running"));
-    assert!(sandbox.told(&["list"]).contains("● "));
+    assert!(sandbox.printed(&["log"]).contains("running"));
+    assert!(sandbox.printed(&["list"]).contains("● "));
 }

@@ -77,7 +77,7 @@ fn a_client_without_a_process_id_in_its_files_is_known_by_the_process_that_runs_
     Lead::named(&sandbox, TWO, "other").start("startup");
     assert_eq!(sandbox.teams()[0]["ended_at"], json!(null), "it lives");
     drop(client);
-    assert!(sandbox.told(&["log"]).contains("process gone"));
+    assert!(sandbox.printed(&["log"]).contains("process gone"));
     Lead::named(&sandbox, TWO, "other").start("startup");
     let team = &sandbox.teams()[0];
     assert_eq!((&team["ended_by"], &team["ended_at"]), (&json!("crashed"), &json!(heard)));
@@ -97,7 +97,7 @@ fn a_resumed_session_of_an_old_client_is_not_mistaken_for_the_killed_one() {
     }
     Lead::named(&sandbox, TWO, "other").start("startup");
     assert_eq!(sandbox.teams()[0]["ended_at"], json!(null));
-    assert!(sandbox.told(&["list"]).contains("● "));
+    assert!(sandbox.printed(&["list"]).contains("● "));
     second.hook(&lead, "SessionEnd", json!({"reason": "prompt_input_exit"}));
     assert_eq!(sandbox.teams()[0]["ended_by"], "session-end");
 }

@@ -93,13 +93,13 @@ fn a_call_that_was_killed_before_it_stored_anything_leaves_no_run() {
     std::fs::write(dir.join(".run.json.0123456789abcdef.tmp"), "{").unwrap();
     assert_eq!(sandbox.teams().len(), 1);
     assert_eq!(sandbox.run(&["verify"]).code, Some(0));
-    sandbox.told(&["prune", "--yes"]);
+    sandbox.printed(&["prune", "--yes"]);
     assert!(dir.exists(), "the call may be running");
     for path in [dir.join(".run.json.0123456789abcdef.tmp"), dir.clone()] {
         std::fs::File::open(path).unwrap().set_modified(UNIX_EPOCH).unwrap();
     }
     sandbox.set_clock(10_000_000_000);
-    let pruned = sandbox.told(&["prune", "--yes", "--keep", "0"]);
+    let pruned = sandbox.printed(&["prune", "--yes", "--keep", "0"]);
     assert!(pruned.contains("deleted 1 run ("), "{pruned}");
     assert!(!dir.exists() && sandbox.teams().is_empty());
 }
@@ -187,7 +187,7 @@ fn a_missing_directory_of_runs_is_reported_if_a_team_has_an_index() {
     std::fs::create_dir_all(sandbox.keep("teams/open")).unwrap();
     let result = sandbox.run(&["list"]);
     assert!(result.err.contains("no runs recorded yet"), "{result:?}");
-    sandbox.told(&["prune", "--yes"]);
+    sandbox.printed(&["prune", "--yes"]);
     std::fs::write(sandbox.keep("teams/open/team-x.json"), "").unwrap();
     let result = sandbox.run(&["list"]);
     assert!(result.err.contains("runs is missing, although teams/open/ has files"), "{result:?}");

@@ -25,7 +25,7 @@ fn a_team_with_a_long_name_is_recorded_and_judged() {
         assert_eq!(pairs(&verdicts(&sandbox)), [("shutdown-of-busy-teammate", "block")], "{length}");
         assert_eq!(sandbox.diagnostics(), "", "{length}");
         assert_eq!(sandbox.teams()[0]["team"], json!(name));
-        assert!(sandbox.told(&["status"]).contains(&name[..20]));
+        assert!(sandbox.printed(&["status"]).contains(&name[..20]));
         assert_eq!(sandbox.run(&["verify"]).code, Some(0), "{length}");
         sandbox.remove_dir(&format!("teams/{name}"));
         sandbox.hook(json!({"hook_event_name": "SessionEnd", "session_id": SESSION, "reason": "other"}), &[]);

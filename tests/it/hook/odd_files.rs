@@ -80,13 +80,13 @@ fn a_task_that_becomes_readable_is_judged_and_its_last_complete_version_counts_a
         turn_ends(&sandbox);
         put(&sandbox, &task(), b"{\"id\":\"2\"");
         turn_ends(&sandbox);
-        let status = sandbox.told(&["status"]);
+        let status = sandbox.printed(&["status"]);
         assert!(status.contains("cannot read"), "no content was a version yet: {status}");
         put(&sandbox, &task(), TASK.as_bytes());
         turn_ends(&sandbox);
         put(&sandbox, &task(), content);
         assert_eq!(ask(&sandbox).code, Some(2));
-        assert!(!sandbox.told(&["status"]).contains("cannot read"));
+        assert!(!sandbox.printed(&["status"]).contains("cannot read"));
         assert!(sandbox.run(&["doctor", "-v"]).out.contains("ok      team-files"));
         assert_eq!(pairs(&verdicts(&sandbox)), [("shutdown-of-busy-teammate", "block")]);
     }
@@ -184,7 +184,7 @@ fn restore_and_show_report_a_file_that_was_never_json() {
         result.out
     );
     assert!(result.out.contains("3.json (incomplete JSON: recorded during a write)"), "{}", result.out);
-    let then = sandbox.told(&["show", TEAM, "--at", &sandbox.last()]);
+    let then = sandbox.printed(&["show", TEAM, "--at", &sandbox.last()]);
     assert!(then.contains("inboxes/bob.json is not shown: it was not a JSON array"), "{then}");
     assert!(
         then.contains("2.json is not shown: it was not valid JSON: it starts with a byte order mark")
@@ -215,14 +215,14 @@ fn a_team_with_an_odd_creation_time_is_a_run() {
         lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
         let teams = sandbox.teams();
         assert_eq!(rows(&teams, "ended_at"), [&json!(null)], "{created}");
-        assert!(sandbox.told(&["status"]).starts_with("session-aaaaaaaa running"), "{created}");
+        assert!(sandbox.printed(&["status"]).starts_with("session-aaaaaaaa running"), "{created}");
         lead.erase();
         lead.end("other");
         sandbox.finish();
         assert_eq!(rows(&sandbox.teams(), "ended_by"), ["session-end"], "{created}");
         let entries = sandbox.replay("latest");
         assert_eq!(count(&entries, "member-joined"), 2, "{created}: {entries:#?}");
-        assert_eq!(sandbox.told(&["verify"]).matches("no damage found").count(), 1, "{created}");
+        assert_eq!(sandbox.printed(&["verify"]).matches("no damage found").count(), 1, "{created}");
         assert_eq!(sandbox.library().find("latest").unwrap().flaw(), None, "{created}");
     }
 }

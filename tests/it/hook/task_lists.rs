@@ -103,11 +103,11 @@ fn events_of_a_named_list_are_shown_like_those_of_the_teams_list() {
     );
     let log = sandbox.log();
     assert!(log.iter().all(|event| event["task_list"] == SPELLED), "{log:?}");
-    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
     let ids: Vec<&Value> =
         status["teams"][0]["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
     assert_eq!(ids, ["2", "3"]);
-    assert!(sandbox.told(&["report", "--full"]).contains("Task 3"));
+    assert!(sandbox.printed(&["report", "--full"]).contains("Task 3"));
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn gates_status_and_doctor_report_a_task_that_is_in_no_known_list() {
         )
     };
     let missing = || -> Value {
-        let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+        let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
         status["teams"][0]["missing_tasks"].clone()
     };
     update("7", json!({"status": "deleted"}));
@@ -213,8 +213,8 @@ fn gates_status_and_doctor_report_a_task_that_is_in_no_known_list() {
     let result = shutdown(&sandbox, SESSION, None);
     assert!(result.code == Some(0) && result.out.contains("task 7 is not in a task list"), "{result:?}");
     assert!(shutdown(&sandbox, SESSION, None).out.is_empty(), "once in a state of the work");
-    assert!(sandbox.told(&["status"]).contains("task list unknown: task 7"));
-    assert!(sandbox.told(&["status", "--line"]).contains("task list unknown"));
+    assert!(sandbox.printed(&["status"]).contains("task list unknown: task 7"));
+    assert!(sandbox.printed(&["status", "--line"]).contains("task list unknown"));
     let doctor = sandbox.run(&["doctor"]).out;
     assert!(doctor.contains("warning: task-lists: team parser-team: task 7"), "{doctor}");
     // A list that gave the number knows the task, also when its file is erased already.

@@ -72,8 +72,8 @@ fn compacted_lead_reads_what_brief_prints() {
     assert!(facts.len() <= 2_048 && !facts.contains("#1"), "{facts}");
     // The clock has moved by a second.
     sandbox.set_clock(60_000);
-    assert_eq!(facts, sandbox.told(&["brief", "--max-bytes", "2048"]));
-    let prompt = sandbox.told(&["brief", "--prompt"]);
+    assert_eq!(facts, sandbox.printed(&["brief", "--max-bytes", "2048"]));
+    let prompt = sandbox.printed(&["brief", "--prompt"]);
     assert!(
         prompt.contains("messages from this one do not reach them"),
         "a new session is not in the team: {prompt}"

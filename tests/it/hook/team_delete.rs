@@ -251,7 +251,7 @@ fn a_file_above_the_size_limit_is_archived_before_a_team_delete() {
     }
     lead.erase();
     assert_eq!(sandbox.show(&["parser-team"])["inboxes"]["alice"][0]["text"], text.as_str());
-    assert!(sandbox.told(&["verify"]).contains("no damage found"), "{}", sandbox.told(&["verify"]));
+    assert!(sandbox.printed(&["verify"]).contains("no damage found"), "{}", sandbox.printed(&["verify"]));
 }
 
 #[test]

@@ -78,13 +78,13 @@ fn a_team_that_the_client_spells_in_two_ways_is_one_run_with_all_its_files() {
         assert_eq!(shown["tasks"]["1"]["subject"], "Write");
         assert_eq!(shown["inboxes"]["remy"][0]["text"], "hello");
         for name in [called, dir] {
-            assert!(!sandbox.told(&["log", "--raw", "--team", name]).is_empty());
-            assert!(sandbox.told(&["log", name]).contains(&format!("created the team: {called}")));
+            assert!(!sandbox.printed(&["log", "--raw", "--team", name]).is_empty());
+            assert!(sandbox.printed(&["log", name]).contains(&format!("created the team: {called}")));
         }
         delete(&lead, spelled);
         let teams = sandbox.teams();
         assert_eq!(rows(&teams, "ended_by"), [&json!("team-delete")], "{teams:?}");
-        assert!(sandbox.told(&["verify"]).contains("no damage found"));
+        assert!(sandbox.printed(&["verify"]).contains("no damage found"));
     }
 }
 

@@ -245,8 +245,8 @@ fn status_and_doctor_report_an_unreadable_file_until_it_is_readable() {
     let path = format!("tasks/{TEAM}/2.json");
     replace(&sandbox, &path, link);
     turn_ends(&sandbox);
-    assert!(sandbox.told(&["status"]).contains("2.json: a symlink"));
-    assert!(sandbox.told(&["status", "--line"]).contains("files unreadable"));
+    assert!(sandbox.printed(&["status"]).contains("2.json: a symlink"));
+    assert!(sandbox.printed(&["status", "--line"]).contains("files unreadable"));
     let doctor = sandbox.run(&["doctor"]).out;
     assert!(doctor.contains("warning: team-files: team parser-team: tasks/parser-team/2.json"), "{doctor}");
     std::fs::remove_file(sandbox.client(&path)).unwrap();
@@ -254,7 +254,7 @@ fn status_and_doctor_report_an_unreadable_file_until_it_is_readable() {
     assert_eq!(ask(&sandbox).code, Some(2));
     assert_eq!(pairs(&verdicts(&sandbox)), [("shutdown-of-busy-teammate", "block")]);
     assert!(sandbox.run(&["doctor", "-v"]).out.contains("ok      team-files"));
-    assert!(!sandbox.told(&["status"]).contains("cannot read"), "session {SESSION}");
+    assert!(!sandbox.printed(&["status"]).contains("cannot read"), "session {SESSION}");
 }
 
 #[test]

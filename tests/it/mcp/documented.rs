@@ -30,7 +30,7 @@ fn the_guide_names_the_tools_and_their_commands() {
         let arguments = if tool == "search" { json!({"query": "needle"}) } else { json!({}) };
         let data = client.call(tool, arguments)["data"].clone();
         let command = command.replace("QUERY", "needle").replace("RUN", "latest");
-        let out = sandbox.told(&["--utc"].into_iter().chain(command.split(' ')).collect::<Vec<_>>());
+        let out = sandbox.printed(&["--utc"].into_iter().chain(command.split(' ')).collect::<Vec<_>>());
         match tool {
             "report" => assert_eq!(data, out.trim_end()),
             "list" => assert_eq!(data["entries"][0]["run"], parsed(&out)[0]["run"]),
@@ -92,7 +92,7 @@ fn each_parameter_selects_what_the_option_of_the_command_selects() {
             arguments["query"] = json!("parser");
         }
         let of = |args: &[&str]| -> Vec<String> {
-            let out = told.sandbox.told(args);
+            let out = told.sandbox.printed(args);
             ids(&match tool {
                 "list" => parsed(&out),
                 "log" => lines(&out).into(),
@@ -104,7 +104,7 @@ fn each_parameter_selects_what_the_option_of_the_command_selects() {
         assert_ne!(selected, of(fixed), "{tool} {arguments} selects something");
     }
     let brief = client.call("brief", json!({"agent": "alice", "at": "+20s"}))["data"].clone();
-    let own = parsed(&told.sandbox.told(&["brief", "--json", "--agent=alice", "--at=+20s"]));
+    let own = parsed(&told.sandbox.printed(&["brief", "--json", "--agent=alice", "--at=+20s"]));
     assert_eq!((&brief["for"], &brief["at"], &brief["tasks"]), (&json!("alice"), &own["at"], &own["tasks"]));
     for full in [true, false] {
         let found = client.call("search", json!({"query": "parser", "full": full}));

@@ -125,7 +125,7 @@ fn the_tools_only_read_and_answer_as_their_commands_do() {
     let words = |tool: usize| tools[tool]["inputSchema"]["properties"]["kinds"]["items"]["enum"].to_string();
     assert!(words(4).contains("\"thinking\"") && words(2).contains("\"task-completed\""));
     let runs = client.call("list", json!({}));
-    let listed: Value = serde_json::from_str(&told.sandbox.told(&["list", "--all", "--json"])).unwrap();
+    let listed: Value = serde_json::from_str(&told.sandbox.printed(&["list", "--all", "--json"])).unwrap();
     assert_eq!(
         (&runs["data"]["entries"][0]["run"], &runs["data"]["left_out"]),
         (&listed[0]["run"], &json!(0))

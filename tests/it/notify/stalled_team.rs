@@ -36,7 +36,7 @@ pub fn run(sandbox: &Sandbox) -> String {
 
 /// The run's incidents in the report.
 pub fn incidents(sandbox: &Sandbox) -> Vec<Value> {
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", &run(sandbox), "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", &run(sandbox), "--json"])).unwrap();
     report["incidents"].as_array().unwrap().clone()
 }
 

@@ -15,7 +15,7 @@ fn a_test_notification_is_sent_to_every_destination() {
     sandbox.configure(&format!("[notify]\nurl = \"{}\"\ncommand = \"cat > got\"\n", receiver.url));
     let host = receiver.url.split("/hook").next().unwrap();
     let expected = format!("sent to the command: exit code 0\nsent to {host}: HTTP 202\n");
-    assert_eq!(sandbox.told(&["config", "test-notify"]), expected);
+    assert_eq!(sandbox.printed(&["config", "test-notify"]), expected);
     let request = &receiver.requests()[0];
     assert_eq!(request.header("teamkeep-signature"), None, "no secret is configured");
     let body: Value = serde_json::from_str(&request.body).unwrap();

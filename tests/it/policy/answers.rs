@@ -109,7 +109,7 @@ fn policy_test_judges_answers_as_the_hook_did() {
         lead.end("other");
         sandbox.finish();
         sandbox.write_config(BLOCK);
-        let told = sandbox.told(&["policy", "test", "latest"]);
+        let told = sandbox.printed(&["policy", "test", "latest"]);
         assert_eq!(told.contains("report-before-idle"), is_blocked, "{version}: {told}");
     }
 }

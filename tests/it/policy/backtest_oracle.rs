@@ -58,7 +58,7 @@ fn an_allowed_request_to_everyone_is_reported_once() {
     assert_eq!([team.ask("*"), team.approve("alice"), team.approve("bob")], [0; 3]);
     let default = team.sandbox.home().join("default.toml");
     std::fs::write(&default, "").unwrap();
-    let result = team.sandbox.told(&["policy", "test", "latest", "--policy", default.to_str().unwrap()]);
+    let result = team.sandbox.printed(&["policy", "test", "latest", "--policy", default.to_str().unwrap()]);
     assert!(result.contains(": 1 blocked"), "{result}");
 }
 

@@ -139,7 +139,7 @@ fn an_override_that_no_command_wrote_is_recorded_once_for_each_content() {
     write("2026-02-03T06:00:00Z");
     assert_eq!(ask(&sandbox, "c").code, Some(0));
     assert_eq!(found().len(), 2, "another content");
-    let log = sandbox.told(&["log", "--raw"]);
+    let log = sandbox.printed(&["log", "--raw"]);
     assert!(
         log.contains("pause every gate and rule until 2026-02-03 05:00:00 UTC (found in the file)"),
         "{log}"

@@ -174,14 +174,14 @@ fn a_pause_a_backtest_and_explain_hold() {
     assert_eq!(sandbox.run(&["pause", "budget", "5m"]).code, Some(0));
     assert_eq!(creates(&sandbox).code, Some(0));
     let call = sandbox.log().into_iter().rfind(|line| line["event"] == "PreToolUse").unwrap();
-    let explained = sandbox.told(&["policy", "explain", "--event", call["id"].as_str().unwrap()]);
+    let explained = sandbox.printed(&["policy", "explain", "--event", call["id"].as_str().unwrap()]);
     assert!(explained.contains("block, budget-exhausted: Blocked: creating a task"), "{explained}");
     assert!(explained.contains("run: 1,000 of 1,000 tokens (100%)"), "{explained}");
     let higher = sandbox.home().join("higher.toml");
     fs::write(&higher, LIMIT.replace("1000", "5000")).unwrap();
-    let tested = sandbox.told(&["policy", "test", "latest"]);
+    let tested = sandbox.printed(&["policy", "test", "latest"]);
     assert!(tested.contains("2 events: 1 blocked, 0 warned"), "{tested}");
-    let tested = sandbox.told(&["policy", "test", "latest", "--policy", higher.to_str().unwrap()]);
+    let tested = sandbox.printed(&["policy", "test", "latest", "--policy", higher.to_str().unwrap()]);
     assert!(tested.contains("2 events: 0 blocked, 0 warned"), "{tested}");
 }
 

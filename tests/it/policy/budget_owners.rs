@@ -97,9 +97,9 @@ fn a_limit_per_task_counts_its_owner_while_the_task_is_in_progress() {
     spends(&sandbox, "abob-1", "m6", 5_000);
     assert_eq!(creates(&sandbox, Some("abob-1")).code, Some(0), "the task is done");
     let last = sandbox.log().into_iter().rfind(|line| line["event"] == "PreToolUse").unwrap();
-    let explained = sandbox.told(&["policy", "explain", "--event", last["id"].as_str().unwrap()]);
+    let explained = sandbox.printed(&["policy", "explain", "--event", last["id"].as_str().unwrap()]);
     assert!(explained.contains("task 2: 1,000 of 1,000 tokens (100%)"), "{explained}");
-    let tested = sandbox.told(&["policy", "test", "latest"]);
+    let tested = sandbox.printed(&["policy", "test", "latest"]);
     assert!(tested.contains("1 blocked"), "{tested}");
 }
 

@@ -181,7 +181,7 @@ fn an_allowance_lifts_a_block_and_is_not_used_up_by_a_warning() {
     let team = busy("[policy.premature-shutdown]\nmode = \"warn\"\n");
     assert_eq!(team.sandbox.run(&["allow", "bob"]).code, Some(0));
     assert!(asked_and_predicted(&team, "1").starts_with("warn premature-shutdown | {"));
-    assert!(team.sandbox.told(&["status"]).contains("allowed once: shutdown of bob"));
+    assert!(team.sandbox.printed(&["status"]).contains("allowed once: shutdown of bob"));
     team.sandbox.write_config("");
     assert_eq!(asked_and_predicted(&team, "2"), "paused premature-shutdown | ");
     assert_eq!(asked_and_predicted(&team, "3"), "block premature-shutdown | ");

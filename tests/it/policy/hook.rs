@@ -129,9 +129,9 @@ fn a_replay_counts_blocks_across_a_pause_and_omits_blocked_requests() {
     let refused = of("message-refused");
     assert_eq!((refused.len(), of("shutdown-requested").len()), (3, 2), "{replay:#?}");
     assert!(refused[0]["refusal"].as_str().unwrap().starts_with("a shutdown request to bob"));
-    let told = sandbox.told(&["log", TEAM]);
+    let told = sandbox.printed(&["log", TEAM]);
     assert!(!told.contains("tried to ask bob to shut down"), "its verdict names it: {told}");
-    let full = sandbox.told(&["log", TEAM, "--full"]);
+    let full = sandbox.printed(&["log", TEAM, "--full"]);
     assert!(full.contains("tried to ask bob to shut down\n"), "{full}");
     assert!(
         told.contains("was allowed after 3 blocks: a shutdown request to bob, who still owns task 2"),

@@ -22,7 +22,7 @@ fn with_store() -> Sandbox {
 
 /// The active pauses and allowances, as `status` shows them.
 fn exceptions(sandbox: &Sandbox) -> String {
-    let shown = sandbox.told(&["status"]);
+    let shown = sandbox.printed(&["status"]);
     let is_exception = |line: &&str| line.starts_with("paused: ") || line.starts_with("allowed once: ");
     shown.lines().filter(is_exception).map(|line| format!("{line}\n")).collect()
 }
@@ -165,7 +165,7 @@ fn each_use_of_an_override_is_recorded() {
         ]
     );
     assert_eq!((&events[0]["team"], &events[1]["team"]), (&json!("t1"), &json!(null)));
-    assert_snapshot!(sandbox.told(&["log", "--raw"]), @"
+    assert_snapshot!(sandbox.printed(&["log", "--raw"]), @"
     2026-02-03 UTC
     04:05:06.000 PolicyOverride   user       pause rule until 2026-02-03 04:20:06 UTC (no terminal) t1
     04:05:06.000 PolicyOverride   user       allow-shutdown premature-shutdown bob until 2026-02-04 04:05:06 UTC (no terminal)

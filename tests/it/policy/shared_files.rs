@@ -140,10 +140,10 @@ fn a_backtest_repeats_the_recorded_collision_and_explain_judges_only_a_new_call(
     assert!(warned.code == Some(0) && warned.out.contains("which bob changed at"), "{}", warned.out);
     fs::write(sandbox.home().join("new.toml"), BLOCK).unwrap();
     let new = sandbox.home().join("new.toml");
-    let tested = sandbox.told(&["policy", "test", "latest", "--policy", new.to_str().unwrap()]);
+    let tested = sandbox.printed(&["policy", "test", "latest", "--policy", new.to_str().unwrap()]);
     assert!(tested.contains("4 events: 1 blocked, 0 warned"), "{tested}");
     let edit = sandbox.log().into_iter().rfind(|line| line["event"] == "PreToolUse").unwrap();
-    let explained = sandbox.told(&["policy", "explain", "--event", edit["id"].as_str().unwrap()]);
+    let explained = sandbox.printed(&["policy", "explain", "--event", edit["id"].as_str().unwrap()]);
     assert!(
         explained.contains("edit-collision           not judged: only the hook sees the files"),
         "{explained}"

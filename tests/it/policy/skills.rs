@@ -121,8 +121,8 @@ fn the_gates_for_git_judge_the_lines_of_skills() {
 fn a_line_of_a_skill_is_found_by_search_and_shown_in_the_log() {
     let team = Team::new("");
     loads(&team, None, line("Bash", "cargo test --package zebra", "toolu_s", "claude"));
-    let found = team.sandbox.told(&["search", "zebra"]);
+    let found = team.sandbox.printed(&["search", "zebra"]);
     assert!(found.contains("cargo test --package zebra"), "{found}");
-    let log = team.sandbox.told(&["log", "--raw"]);
+    let log = team.sandbox.printed(&["log", "--raw"]);
     assert!(log.lines().any(|line| line.contains("PreSkillShellCommand") && line.contains("Bash")), "{log}");
 }

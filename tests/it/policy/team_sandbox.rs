@@ -142,7 +142,7 @@ impl Team {
             let of = event["verdict"]["of"].as_str().unwrap().to_owned();
             live.entry(of).or_default().push(word(&event["verdict"]));
         }
-        for line in lines(&self.sandbox.told(&["policy", "test", "latest", "--json"])) {
+        for line in lines(&self.sandbox.printed(&["policy", "test", "latest", "--json"])) {
             if !line["verdict"].is_null() {
                 tested
                     .entry(line["of"].as_str().unwrap().to_owned())

@@ -50,7 +50,7 @@ fn recorded_verdicts_are_shown_in_the_timeline() {
         json!({"at": shutdown["at"], "kind": "verdict", "actor": "team-lead", "summary": "premature-shutdown",
             "text": "not yet", "decision": "allow", "of": of, "blocks": 3, "sources": ["hook"]})
     );
-    let story = sandbox.told(&["log"]);
+    let story = sandbox.printed(&["log"]);
     for words in [
         "bob         was warned: not yet (idle-with-work)",
         "team-lead   was blocked: not yet (premature-shutdown)",
@@ -58,7 +58,7 @@ fn recorded_verdicts_are_shown_in_the_timeline() {
     ] {
         assert!(story.contains(words), "{words} is not in\n{story}");
     }
-    let log = sandbox.told(&["log", "--raw", "--event", "verdict"]);
+    let log = sandbox.printed(&["log", "--raw", "--event", "verdict"]);
     assert!(log.contains("Verdict          bob        warn idle-with-work: not yet"), "{log}");
     assert!(log.contains("team-lead  allow after blocks premature-shutdown: not yet"), "{log}");
     let found = lines(&test(&sandbox, &["latest", "--json"]).out);

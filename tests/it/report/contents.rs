@@ -10,7 +10,7 @@ use crate::support::reenact::local;
 use crate::support::sandbox::Sandbox;
 
 fn report(sandbox: &Sandbox) -> Value {
-    serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap()
+    serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap()
 }
 
 fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
@@ -105,10 +105,10 @@ fn report_of_each_recorded_run_matches_ground_truth() {
         let members: BTreeSet<&str> =
             list(&report, "/overview/members").iter().map(|member| text(member, "name")).collect();
         assert_eq!(members, truth(told, "members").into_keys().collect());
-        let form = |format: &str| told.sandbox.told(&["report", "--full", "--format", format]);
+        let form = |format: &str| told.sandbox.printed(&["report", "--full", "--format", format]);
         let home = told.sandbox.home().display().to_string();
         insta::with_settings!({omit_expression => true}, {
-            let summary = told.sandbox.told(&["report"]);
+            let summary = told.sandbox.printed(&["report"]);
             insta::assert_snapshot!(format!("{}-summary.txt", run.0), summary.replace(&home, "HOME"));
             assert!(summary.lines().count() <= 40, "{summary}");
             insta::assert_snapshot!(format!("{}.txt", run.0), form("text").replace(&home, "HOME"));
@@ -254,7 +254,7 @@ fn report_is_written_to_a_new_private_file() {
     let path = file.to_str().unwrap();
     // The name of the file has the format.
     let args = ["report", "-o", path];
-    assert_eq!(sandbox.told(&args), "");
+    assert_eq!(sandbox.printed(&args), "");
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("# session-aaaaaaaa "));
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     std::fs::write(&file, "mine").unwrap();
@@ -262,14 +262,14 @@ fn report_is_written_to_a_new_private_file() {
     assert_eq!(result.code, Some(1));
     assert!(result.err.contains("it already exists\nhint: use --force to overwrite"), "{}", result.err);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
-    sandbox.told(&[&args[..], &["--force"]].concat());
+    sandbox.printed(&[&args[..], &["--force"]].concat());
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("# session"));
     let link = sandbox.home().join("link.md");
     std::os::unix::fs::symlink(&file, &link).unwrap();
-    sandbox.told(&["report", "--format", "text", "-o", link.to_str().unwrap(), "--force"]);
+    sandbox.printed(&["report", "--format", "text", "-o", link.to_str().unwrap(), "--force"]);
     assert!(link.is_symlink() && std::fs::read_to_string(&file).unwrap().starts_with("session"));
     // A bare name lies in the current directory; a directory that is not there is not made.
-    assert_eq!(sandbox.told(&["report", "-o", "here.txt"]), "");
+    assert_eq!(sandbox.printed(&["report", "-o", "here.txt"]), "");
     assert!(sandbox.home().join("parser/here.txt").is_file());
     let result = sandbox.run(&["report", "-o", "none/here.txt"]);
     assert_eq!(
@@ -293,18 +293,18 @@ fn redacted_report_shows_the_amount_of_redacted_text_only() {
     lead.tool("u1", "SendMessage", &input, json!({"success": true}));
     sandbox.configure("[[privacy.pattern]]\nname = \"ticket\"\nregex = \"PROJ-[0-9]+\"\n");
     for format in ["text", "markdown", "json"] {
-        let told = sandbox.told(&["report", "--redact", "--format", format]);
+        let told = sandbox.printed(&["report", "--redact", "--format", format]);
         for secret in [&key, "bob@example.org", "PROJ-17", &sandbox.home().display().to_string()] {
             assert!(!told.contains(secret), "{format}: {secret}");
         }
     }
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--redact", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--redact", "--json"])).unwrap();
     let counts = json!({"api-key": 2, "email": 1, "home": 1, "ticket": 1});
     assert_eq!(report["redacted"], counts);
     assert!(
-        sandbox.told(&["report", "--redact"]).contains("redacted: api-key 2, email 1, home 1, ticket 1\n")
+        sandbox.printed(&["report", "--redact"]).contains("redacted: api-key 2, email 1, home 1, ticket 1\n")
     );
-    let plain: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let plain: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     assert_eq!(
         (&plain["redacted"], plain.pointer("/mail/messages/0/text")),
         (&Value::Null, Some(&json!(text)))

@@ -81,7 +81,7 @@ impl Team {
     }
 
     fn json(&self, args: &[&str]) -> Value {
-        serde_json::from_str(&self.sandbox.told(args)).unwrap()
+        serde_json::from_str(&self.sandbox.printed(args)).unwrap()
     }
 
     fn member(&self, name: &str) -> Value {
@@ -126,7 +126,7 @@ fn a_teammate_whose_turn_failed_is_failed_in_every_view_with_the_reason() {
     assert_eq!(team.state("alice"), pair("failed", LIMIT));
     assert_eq!(team.member("alice")["doing"], "failed");
     assert_eq!(team.state("bob"), pair("idle", ""));
-    let status = team.sandbox.told(&["status"]);
+    let status = team.sandbox.printed(&["status"]);
     assert!(status.contains("(1 failed, 1 working, 1 idle)"), "{status}");
     assert!(status.lines().any(|line| line.contains("alice") && line.contains(LIMIT)), "{status}");
     let entries = team.entries();
@@ -136,9 +136,9 @@ fn a_teammate_whose_turn_failed_is_failed_in_every_view_with_the_reason() {
         (&json!("alice"), &json!("rate_limit"), &json!(LIMIT))
     );
     assert_eq!(failed["sources"], json!(["hook", "inbox"]), "one entry of both reports");
-    let replay = team.sandbox.told(&["log"]);
+    let replay = team.sandbox.printed(&["log"]);
     assert!(replay.contains(&format!("alice     failed: {LIMIT}\n")), "{replay}");
-    let brief = team.sandbox.told(&["brief", "--agent", "team-lead"]);
+    let brief = team.sandbox.printed(&["brief", "--agent", "team-lead"]);
     assert!(brief.contains("- alice: failed for ") && brief.contains(&format!("; \"{}\"", LIMIT)), "{brief}");
     let incident = team.only_incident();
     assert_eq!(
@@ -154,7 +154,7 @@ fn a_teammate_whose_turn_failed_is_failed_in_every_view_with_the_reason() {
     let turns = report["turns"].as_array().unwrap();
     let alice = turns.iter().find(|turn| turn["agent"] == "alice").unwrap();
     assert_eq!((&alice["ending"], alice["to"].is_string()), (&json!("failed"), true));
-    let line = team.sandbox.told(&["status", "--line"]);
+    let line = team.sandbox.printed(&["status", "--line"]);
     assert!(line.starts_with("session-7a0b9d24: 1 failed, 1 working, 1 idle · 1 incident"), "{line}");
 }
 
@@ -238,7 +238,7 @@ fn an_agent_that_works_again_is_not_failed_and_the_incident_is_over() {
     let incident = team.only_incident();
     assert_eq!((&incident["severity"], &incident["remedy"]), (&json!("medium"), &json!(null)));
     assert_eq!(incident["cost"]["seconds"], 4 * 60);
-    let status = team.sandbox.told(&["status"]);
+    let status = team.sandbox.printed(&["status"]);
     assert!(status.contains("! past: the turn of alice failed"), "{status}");
 }
 
@@ -384,7 +384,7 @@ fn a_hostile_reason_is_shortened_and_escaped() {
     let (state, why) = team.state("alice");
     assert_eq!((state.as_str(), why.chars().count() <= 201, why.contains("second")), ("failed", true, false));
     for args in [&["status"][..], &["log"], &["brief"], &["report"]] {
-        let told = team.sandbox.told(args);
+        let told = team.sandbox.printed(args);
         assert!(!told.contains(['\u{1b}', '\u{202e}', '\u{7}']), "{args:?}");
         assert!(told.len() < 20_000, "{args:?}: {}", told.len());
     }
@@ -398,7 +398,7 @@ fn a_notice_about_another_agent_makes_no_agent() {
     let mail = json!([{"from": "mallory", "text": notice.to_string(), "read": false}]);
     team.lead().inbox("team-lead", mail);
     team.agent("alice", "SubagentStart");
-    let status = team.sandbox.told(&["status"]);
+    let status = team.sandbox.printed(&["status"]);
     assert!(!status.contains("failed"), "{status}");
 }
 
@@ -437,7 +437,7 @@ fn the_turn_of_the_lead_ends_where_the_user_interrupted_it() {
         let turns = team.json(&["report", "--json"])["turns"].clone();
         let lead = turns.as_array().unwrap().iter().find(|turn| turn["agent"] == "team-lead").unwrap();
         assert_eq!((&lead["ending"], lead["to"].is_string()), (&json!("interrupted"), true));
-        let replay = team.sandbox.told(&["log"]);
+        let replay = team.sandbox.printed(&["log"]);
         assert!(replay.contains("team-lead was interrupted by the user\n"), "{replay}");
         team.lead().hook("UserPromptSubmit", json!({"prompt": "another way"}));
         assert_eq!(team.state("team-lead"), pair("working", ""));
@@ -498,7 +498,7 @@ fn in_metadata_only_mode_a_failure_has_the_word_of_its_error() {
     let mut fields = by("alice");
     (fields["error"], fields["last_assistant_message"]) = (json!("rate_limit"), json!(LIMIT));
     lead.hook("StopFailure", fields);
-    let status = sandbox.told(&["status"]);
+    let status = sandbox.printed(&["status"]);
     assert!(status.contains("rate_limit") && !status.contains("session limit"), "{status}");
 }
 

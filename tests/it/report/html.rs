@@ -115,9 +115,12 @@ fn page_never_parses_text_as_html_and_fetches_nothing() {
 fn report_page_loads_without_errors_or_requests() {
     let told = play_again(Trace::read(ALL[2].0, ALL[2].1), 1);
     let path = told.sandbox.home().join("report.html");
-    assert_eq!(told.sandbox.told(&["report", "--format", "html", "-o", path.to_str().unwrap()]), "");
-    let report: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
-    assert_eq!(told.sandbox.told(&["report", "--format", "html"]), std::fs::read_to_string(&path).unwrap());
+    assert_eq!(told.sandbox.printed(&["report", "--format", "html", "-o", path.to_str().unwrap()]), "");
+    let report: Value = serde_json::from_str(&told.sandbox.printed(&["report", "--json"])).unwrap();
+    assert_eq!(
+        told.sandbox.printed(&["report", "--format", "html"]),
+        std::fs::read_to_string(&path).unwrap()
+    );
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&path);
     assert_eq!(browser.text("h1"), report["verdict"]["title"].as_str().unwrap());

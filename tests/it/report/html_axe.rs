@@ -20,7 +20,7 @@ fn page_breaks_no_rule_of_axe() {
     // The third run has an incident, blocks and messages that were never read.
     let told = play_again(Trace::read(ALL[2].0, ALL[2].1), 1);
     let page = told.sandbox.home().join("report.html");
-    told.sandbox.told(&["report", "--format", "html", "-o", page.to_str().unwrap()]);
+    told.sandbox.printed(&["report", "--format", "html", "-o", page.to_str().unwrap()]);
     browser.open(&page);
     browser.run(&format!("{axe}; window.axe = axe"));
     for (width, theme) in [(1280, "light"), (390, "dark")] {

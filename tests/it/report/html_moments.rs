@@ -27,8 +27,8 @@ fn board_equals_show_at_any_time_of_every_recorded_run() {
     for run in ALL {
         let told = play(run, 1);
         let path = told.sandbox.home().join("moments.html");
-        told.sandbox.told(&["report", "--format", "html", "-o", path.to_str().unwrap()]);
-        let overview: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
+        told.sandbox.printed(&["report", "--format", "html", "-o", path.to_str().unwrap()]);
+        let overview: Value = serde_json::from_str(&told.sandbox.printed(&["report", "--json"])).unwrap();
         let start = time::parse(overview["overview"]["started_at"].as_str().unwrap()).unwrap();
         let duration = overview["overview"]["duration_ms"].as_u64().unwrap();
         // A linear congruential generator: the same times in each test run.

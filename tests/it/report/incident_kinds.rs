@@ -103,7 +103,7 @@ impl Team {
     }
 
     pub fn report(&self) -> Value {
-        serde_json::from_str(&self.sandbox.told(&["report", "--json"])).unwrap()
+        serde_json::from_str(&self.sandbox.printed(&["report", "--json"])).unwrap()
     }
 
     pub fn incidents(&self) -> Vec<Value> {

@@ -7,7 +7,7 @@ use crate::support::big_run::{BigRun, Course, LOST, MESSAGES, SILENT_FROM, SILEN
 use crate::support::sandbox::Sandbox;
 
 fn report(sandbox: &Sandbox) -> Value {
-    serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap()
+    serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap()
 }
 
 fn big(course: Course) -> (Sandbox, BigRun, Value) {

@@ -22,7 +22,7 @@ fn incidents(trace: &Trace) -> Vec<Value> {
     let sandbox = Sandbox::new();
     trace.play(&sandbox, 1);
     sandbox.finish();
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     let entries = sandbox.replay("latest");
     let incidents = report["incidents"].as_array().unwrap();
     for id in incidents.iter().flat_map(|one| one["evidence"].as_array().unwrap()) {

@@ -193,7 +193,7 @@ fn idle_notices_that_still_start_turns_are_not_past() {
         assert_eq!((&one["kind"], &one["to"]), (&json!("idle-ping-pong"), &json!(null)));
         assert_eq!(one["id"], known[0]["id"]);
     }
-    let status = |sandbox: &crate::support::sandbox::Sandbox| sandbox.told(&["status"]);
+    let status = |sandbox: &crate::support::sandbox::Sandbox| sandbox.printed(&["status"]);
     assert!(!status(&team.sandbox).contains("past: "), "{}", status(&team.sandbox));
     // There was no such turn for `silent`.
     team.at(30).prompt();

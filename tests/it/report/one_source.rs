@@ -21,9 +21,9 @@ fn ids(incidents: &Value) -> Vec<String> {
 
 /// Holds the views against each other, now, and returns the report.
 pub fn check(sandbox: &Sandbox) -> Value {
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     let known = ids(&report["incidents"]);
-    let page = sandbox.told(&["report", "--format", "html"]);
+    let page = sandbox.printed(&["report", "--format", "html"]);
     let data = page.split_once(r#"id="report">"#).unwrap().1.split_once("</script>").unwrap().0;
     let data: Value = serde_json::from_str(data).unwrap();
     assert_eq!((ids(&data["incidents"]), &data["verdict"]), (known.clone(), &report["verdict"]));
@@ -34,7 +34,7 @@ pub fn check(sandbox: &Sandbox) -> Value {
     let screen = watcher.screen(200, 60);
     assert_eq!(screen.contains("no incidents"), known.is_empty(), "{screen}");
     let run = &report["overview"]["run"];
-    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
     let team = status["teams"].as_array().unwrap().iter().find(|team| team["run"] == *run);
     if let Some(team) = team {
         assert_eq!(ids(&team["incidents"]), known);
@@ -109,7 +109,7 @@ fn big_run_and_demo_have_the_same_incidents_in_all_views() {
     BigRun::write(&sandbox.keep(""), &sandbox.client(""), Course::Stall);
     assert_eq!(check(&sandbox)["incidents"].as_array().unwrap().len(), 1);
     let sandbox = Sandbox::new();
-    sandbox.told(&["demo", "--keep", sandbox.keep("").to_str().unwrap()]);
+    sandbox.printed(&["demo", "--keep", sandbox.keep("").to_str().unwrap()]);
     check(&sandbox);
 }
 
@@ -123,8 +123,8 @@ fn running_team_has_the_same_incidents_and_one_duration_in_all_views() {
     assert_eq!(report["overview"]["duration_ms"], 41 * 60_000);
     let sentence = report["verdict"]["sentence"].as_str().unwrap();
     assert!(sentence.starts_with("1 of 4 tasks done in 41 min"), "{sentence}");
-    assert!(sandbox.told(&["report"]).contains(", running for 41 min\n"));
-    assert!(sandbox.told(&["status"]).contains("running for 41 min,"));
+    assert!(sandbox.printed(&["report"]).contains(", running for 41 min\n"));
+    assert!(sandbox.printed(&["status"]).contains("running for 41 min,"));
 }
 
 #[test]

@@ -44,13 +44,13 @@ fn answer(lead: &Lead<'_>, approve: bool) {
 }
 
 fn bob(sandbox: &Sandbox) -> Value {
-    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
     let members = status["teams"][0]["members"].as_array().unwrap();
     members.iter().find(|member| member["name"] == "bob").unwrap().clone()
 }
 
 fn incidents(sandbox: &Sandbox) -> Vec<Value> {
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     report["incidents"].as_array().unwrap().clone()
 }
 
@@ -60,10 +60,10 @@ fn it_is_waiting_and_not_idle_or_stalled() {
     let lead = planning(&sandbox);
     let found = bob(&sandbox);
     assert_eq!((&found["state"], &found["awaits_approval"]), (&json!("waiting"), &json!(true)));
-    let status = sandbox.told(&["status"]);
+    let status = sandbox.printed(&["status"]);
     let line = status.lines().find(|line| line.contains("    bob")).unwrap();
     assert!(line.contains("waiting") && line.contains("for plan approval, task 1 "), "{status}");
-    let brief = sandbox.told(&["brief", "latest"]);
+    let brief = sandbox.printed(&["brief", "latest"]);
     assert!(brief.contains("- bob: waiting for the lead to approve its plan for "), "{brief}");
     let screen = Watcher::new(recording(&sandbox, after(2)), after(2)).screen(110, 24);
     let line = screen.lines().find(|line| line.contains("? bob")).unwrap_or_default();

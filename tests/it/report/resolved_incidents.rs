@@ -53,7 +53,7 @@ fn completes(lead: &Lead<'_>, name: &str) {
 }
 
 fn incident(sandbox: &Sandbox) -> Value {
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     let found = report["incidents"].as_array().unwrap();
     assert_eq!(found.len(), 1, "{found:#?}");
     found[0].clone()
@@ -80,11 +80,11 @@ fn a_crash_is_resolved_when_another_agent_completes_the_work() {
             .ends_with("with #1 in progress for 2 min; alice completed it later"),
         "{over}"
     );
-    let report = sandbox.told(&["report"]);
+    let report = sandbox.printed(&["report"]);
     assert!(report.contains("resolved") && !report.contains("remedy"), "{report}");
-    let status = sandbox.told(&["status"]);
+    let status = sandbox.printed(&["status"]);
     assert!(status.contains("past: bob disappeared"), "{status}");
-    assert!(!sandbox.told(&["status", "--line"]).contains("alert"));
+    assert!(!sandbox.printed(&["status", "--line"]).contains("alert"));
     let mut watcher = Watcher::new(recording(&sandbox, after(60)), after(60));
     let subject = Subject::Incident(over["id"].as_str().unwrap().to_owned());
     watcher.state.mode = Mode::Details { subject, scroll: 0 };
@@ -93,9 +93,9 @@ fn a_crash_is_resolved_when_another_agent_completes_the_work() {
     // Claude Code removes completed tasks.
     std::fs::remove_file(sandbox.client(&format!("tasks/{}/1.json", lead.team))).unwrap();
     lead.hook("Stop", json!({}));
-    let status = sandbox.told(&["status"]);
+    let status = sandbox.printed(&["status"]);
     assert!(status.contains("past: bob disappeared"), "{status}");
-    assert!(!sandbox.told(&["status", "--line"]).contains("alert"));
+    assert!(!sandbox.printed(&["status", "--line"]).contains("alert"));
 }
 
 #[test]

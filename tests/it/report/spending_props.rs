@@ -112,7 +112,7 @@ fn check(case: &Case) {
     let sandbox = Sandbox::new();
     let messages = play(&sandbox, case);
     let model = |message: &usize| case.messages[*message].0;
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap();
     let spending = &report["spending"];
     let sum = |of: &[Value]| of.iter().map(|one| tokens(&one["tokens"])).fold([0; 5], add);
     let list = |key: &str| spending[key].as_array().cloned().unwrap_or_default();
@@ -143,7 +143,7 @@ fn check(case: &Case) {
         assert!(near(end["cost"].as_f64(), expected), "{spending}");
     }
     // Without a price, the tokens of a task are shown. Those read from the cache are not among them.
-    let text = sandbox.told(&["report", "--full"]).replace(',', "");
+    let text = sandbox.printed(&["report", "--full"]).replace(',', "");
     for task in tasks.iter().filter(|task| task["cost"].is_null()) {
         let [input, output, _, write, _] = tokens(&task["tokens"]);
         assert!(text.contains(&format!("{} tokens", input + output + write)), "{task}: {text}");

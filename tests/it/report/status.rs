@@ -50,7 +50,7 @@ fn all(result: CommandResult) -> (Option<i32>, String, String) {
 fn status_shows_working_and_idle_agents_and_open_tasks() {
     let sandbox = Sandbox::new();
     play(&sandbox);
-    insta::assert_snapshot!(sizeless(&sandbox.told(&["status"])), @"
+    insta::assert_snapshot!(sizeless(&sandbox.printed(&["status"])), @"
     session-aaaaaaaa running for 6 s, last event 1 s ago
       Members (1 working, 1 idle, 1 joined)
         alice      working 4 s         task 2 Task 2
@@ -68,12 +68,12 @@ fn status_lists_every_counted_agent() {
     let lead = play(&sandbox);
     lead.roster(1_770_091_200_000, &["alice"]);
     lead.hook("Notification", json!({}));
-    let told = sandbox.told(&["status"]);
+    let told = sandbox.printed(&["status"]);
     assert!(told.contains("Members (1 working, 1 joined, 1 left)\n"), "{told}");
     let listed =
         |state: &str| told.lines().filter(|line| line.split_whitespace().nth(1) == Some(state)).count();
     assert_eq!(["working", "joined", "left"].map(listed), [1, 1, 1], "{told}");
-    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
     assert_eq!(status["teams"][0]["members"][2]["doing"], "gone");
 }
 
@@ -82,7 +82,7 @@ fn status_json_is_one_object_with_the_same_data() {
     let sandbox = Sandbox::new();
     play(&sandbox);
     sandbox.run(&["pause", "idle-with-work", "1h"]);
-    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
     let team = &status["teams"][0];
     assert_eq!(
         (&status["v"], &team["team"], &team["unread"]),
@@ -118,7 +118,7 @@ fn status_counts_blocked_and_allowed_calls() {
     };
     let codes: Vec<_> = (0..4).map(again).collect();
     assert_eq!(codes, [Some(2), Some(2), Some(2), Some(0)]);
-    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
     let team = &status["teams"][0];
     assert_eq!((&team["blocks"], &team["escalations"]), (&json!(3), &json!(1)));
     let told = line(&sandbox, b"");
@@ -143,11 +143,11 @@ fn team_is_running_until_its_end_is_recorded_or_its_client_exits() {
     let killed = Lead::of(&sandbox, TWO);
     killed.config(1_770_091_300_000, &["carol"], json!({"leadProcess": {"pid": gone}}));
     killed.hook("UserPromptSubmit", json!({"prompt": "go"}));
-    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
     assert_eq!(status["teams"], json!([]), "{status:#}");
     assert!(
         sandbox
-            .told(&["status"])
+            .printed(&["status"])
             .starts_with("no running teams; to see the last run: teamkeep log\nRecorded: 2 runs, ")
     );
     assert_eq!(all(line(&sandbox, b"")), ok("teamkeep: no team"));
@@ -161,7 +161,7 @@ fn team_without_sessions_is_not_shown() {
     unused.roster(1_770_091_300_000, &[]);
     sandbox.set_clock(60_000);
     Lead::of(&sandbox, ONE).start("resume");
-    let status: Value = serde_json::from_str(&sandbox.told(&["status", "--json"])).unwrap();
+    let status: Value = serde_json::from_str(&sandbox.printed(&["status", "--json"])).unwrap();
     assert_eq!(status["teams"].as_array().unwrap().len(), 1, "{status:#}");
     assert!(line(&sandbox, b"").out.starts_with("session-aaaaaaaa: "));
 }
@@ -170,7 +170,7 @@ fn team_without_sessions_is_not_shown() {
 fn empty_store_is_not_an_error() {
     let sandbox = Sandbox::new();
     std::fs::create_dir(sandbox.keep("")).unwrap();
-    insta::assert_snapshot!(sandbox.told(&["status"]), @"
+    insta::assert_snapshot!(sandbox.printed(&["status"]), @"
     no running teams
     Recorded: 0 runs, 0 events, 0 B
     ");
@@ -225,6 +225,6 @@ fn agent_text_cannot_control_the_terminal() {
     let task = json!({"id": "1", "subject": "\u{1b}]0;x\u{7}\u{202e}wild", "status": "pending"});
     sandbox.write("tasks/session-aaaaaaaa/1.json", task);
     lead.hook("Notification", json!({}));
-    let told = [sandbox.told(&["status"]), line(&sandbox, b"").out].concat();
+    let told = [sandbox.printed(&["status"]), line(&sandbox, b"").out].concat();
     assert!(told.contains("wild") && !told.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{told}");
 }

@@ -137,16 +137,16 @@ fn replay_heading_wraps_at_the_terminal_width() {
 
 #[test]
 fn run_without_a_team_is_shown_without_zero_counts() {
-    let told = sandbox().told(&["log", "latest"]);
+    let told = sandbox().printed(&["log", "latest"]);
     assert!(told.contains("8 members, 0 tasks, 1 message; team-lead, alice"), "{told}");
     let sandbox = Sandbox::new();
     let alone = Lead::of(&sandbox, TWO);
     alone.start("startup");
     alone.hook("SubagentStart", json!({"agent_id": "a1", "agent_type": "Explore"}));
-    let told = sandbox.told(&["log"]);
+    let told = sandbox.printed(&["log"]);
     assert_eq!(told.lines().nth(1), Some("2026-02-03 04:05:07 UTC, running"));
     assert!(told.lines().nth(2).unwrap().ends_with("started a session (startup)"), "{told}");
-    let shown = sandbox.told(&["show"]);
+    let shown = sandbox.printed(&["show"]);
     assert!(shown.ends_with("\na session without a team; `log` shows what it did\n"), "{shown}");
 }
 

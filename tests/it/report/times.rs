@@ -72,12 +72,12 @@ fn utc_and_json_do_not_depend_on_the_zone() {
     let sandbox = sandbox("2026-02-03T22:59:59.000Z");
     for args in [&["list", "--utc"][..], &["log", "--utc"], &["report", "--utc"], &["log", "--raw", "--utc"]]
     {
-        assert_eq!(berlin(&sandbox, args), sandbox.told(args), "{args:?}");
+        assert_eq!(berlin(&sandbox, args), sandbox.printed(args), "{args:?}");
     }
     for args in
         [&["list", "--json"][..], &["log", "--json"], &["report", "--json"], &["log", "--raw", "--json"]]
     {
-        assert_eq!(berlin(&sandbox, args), sandbox.told(args), "{args:?}");
+        assert_eq!(berlin(&sandbox, args), sandbox.printed(args), "{args:?}");
     }
     assert!(
         berlin(&sandbox, &["report", "--format", "html"]).contains("<html lang=\"en\" data-zone=\"local\">")
@@ -154,7 +154,7 @@ fn every_command_accepts_the_same_time_formats() {
             assert_eq!(result.code, Some(0), "{args:?} {time}: {}", result.err);
         }
     }
-    let stops = |args: &[&str]| sandbox.told(args).contains("Stop");
+    let stops = |args: &[&str]| sandbox.printed(args).contains("Stop");
     assert!(
         stops(&["log", "--raw", "latest", "--since", "+1s"])
             && !stops(&["log", "--raw", "latest", "--since", "+2s"])

@@ -24,7 +24,7 @@ fn team(sandbox: &Sandbox) -> Lead<'_> {
 }
 
 fn lines(sandbox: &Sandbox, args: &[&str]) -> String {
-    let shown = sandbox.told(&[&["log", "--kind", "verdict"], args].concat());
+    let shown = sandbox.printed(&[&["log", "--kind", "verdict"], args].concat());
     let lines = shown.lines().skip(3).map(|line| line.split_once("s ").unwrap_or_default().1);
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -35,7 +35,7 @@ fn a_block_is_one_line_and_its_reason_is_shown_in_full_on_demand() {
     let lead = team(&sandbox);
     shutdown(&lead, "u1");
     insta::assert_snapshot!(lines(&sandbox, &[]), @r#"team-lead was blocked: a shutdown request to bob, who still owns task 2 "Task 2" (in_progress, owner bob) (premature-shutdown)"#);
-    let full = sandbox.told(&["log", "--full"]);
+    let full = sandbox.printed(&["log", "--full"]);
     assert!(full.contains("Wait until it is completed") && full.contains("task 2 \"Task 2\""), "{full}");
     let json: Value = sandbox.replay("latest").into_iter().find(|one| one["kind"] == "verdict").unwrap();
     assert!(json["text"].as_str().unwrap().contains("Then try again.") && json.get("ignored").is_none());
@@ -52,7 +52,7 @@ fn an_allowed_action_gives_no_advice() {
     let shown = lines(&sandbox, &[]);
     insta::assert_snapshot!(shown.lines().last().unwrap_or_default(), @r#"team-lead was allowed after 3 blocks: a shutdown request to bob, who still owns task 2 "Task 2" (in_progress, owner bob) (premature-shutdown)"#);
     for args in [&["log"][..], &["status"], &["report"]] {
-        let shown = sandbox.told(args);
+        let shown = sandbox.printed(args);
         assert!(!shown.contains("Wait until") && !shown.contains("try again"), "{args:?}: {shown}");
     }
 }
@@ -84,7 +84,7 @@ fn consecutive_ends_of_turns_are_one_line_unless_something_is_between_them() {
     lead.task("3", "pending", None);
     ["four", "five"].into_iter().for_each(stop);
     let shown = |args: &[&str]| {
-        let shown = sandbox.told(&[&["log"], args].concat());
+        let shown = sandbox.printed(&[&["log"], args].concat());
         let ends = shown.lines().filter(|line| line.contains("ended"));
         ends.map(|line| line.split_once("s ").unwrap_or_default().1.to_owned()).collect::<Vec<_>>().join("\n")
     };

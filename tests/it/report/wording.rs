@@ -27,7 +27,7 @@ fn unsent(second: usize, why: &str) -> Value {
 #[test]
 fn idle_owner_of_an_unfinished_task_is_not_waiting() {
     let told = play(V177, 1);
-    let report: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&told.sandbox.printed(&["report", "--json"])).unwrap();
     let efforts = report["work"]["agents"].as_array().unwrap();
     let bob = efforts.iter().find(|effort| effort["agent"] == "bob").unwrap();
     // Its task was in progress until Claude Code returned it to pending; the task before it was completed after 2.6 s.
@@ -38,14 +38,14 @@ fn idle_owner_of_an_unfinished_task_is_not_waiting() {
 #[test]
 fn run_has_the_same_duration_in_all_outputs() {
     let told = play(V177, 1);
-    let report: Value = serde_json::from_str(&told.sandbox.told(&["report", "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&told.sandbox.printed(&["report", "--json"])).unwrap();
     assert_eq!(report["overview"]["duration_ms"], 57_041);
-    assert!(told.sandbox.told(&["report"]).contains("lasted 57 s, ended by team-delete"));
-    assert!(told.sandbox.told(&["log"]).contains("lasted 57 s, ended by team-delete"));
-    let list = told.sandbox.told(&["list"]);
+    assert!(told.sandbox.printed(&["report"]).contains("lasted 57 s, ended by team-delete"));
+    assert!(told.sandbox.printed(&["log"]).contains("lasted 57 s, ended by team-delete"));
+    let list = told.sandbox.printed(&["list"]);
     assert!(list.contains(" 57 s "), "{list}");
     let path = told.sandbox.home().join("report.html");
-    told.sandbox.told(&["report", "--format", "html", "-o", path.to_str().unwrap()]);
+    told.sandbox.printed(&["report", "--format", "html", "-o", path.to_str().unwrap()]);
     let Some(mut browser) = Browser::start() else { return };
     browser.open(&path);
     assert!(browser.text("#figures").starts_with("Duration57 s"), "{}", browser.text("#figures"));
@@ -150,7 +150,7 @@ fn text_is_plain_and_large_numbers_have_separators() {
 
 #[test]
 fn lost_work_of_a_recorded_run_is_shown_once_in_plain_sentences() {
-    let told = play(V328, 1).sandbox.told(&["report", "--full"]);
+    let told = play(V328, 1).sandbox.printed(&["report", "--full"]);
     for words in
         ["bob was shut down with #2 in progress for ", "Claude Code returned #2 to pending and unassigned it"]
     {

@@ -7,7 +7,7 @@ use crate::docs::completion::offered;
 use crate::support::sandbox::Sandbox;
 
 fn undo(sandbox: &Sandbox, id: &str) -> Value {
-    serde_json::from_str(&sandbox.told(&["restore", "--undo", id, "--json"])).unwrap()
+    serde_json::from_str(&sandbox.printed(&["restore", "--undo", id, "--json"])).unwrap()
 }
 
 fn id(plan: &Value) -> &str {

@@ -166,10 +166,10 @@ fn a_removed_worktree_is_a_branch_again() {
 
     let id = plan["run"].as_str().unwrap();
     for command in [&["report", "latest"][..], &["brief", "latest", "--prompt"]] {
-        let text = scene.sandbox.told(command);
+        let text = scene.sandbox.printed(command);
         assert!(text.contains(&format!("teamkeep restore {id} --worktree")), "{text}");
     }
-    assert!(scene.sandbox.told(&["show", "latest"]).contains(&format!("Worktrees (1)\n  {NAME} ")));
+    assert!(scene.sandbox.printed(&["show", "latest"]).contains(&format!("Worktrees (1)\n  {NAME} ")));
 
     assert_eq!(scene.restored()["branches"], plan["branches"], "a second time changes nothing");
     let again = scene.restore(&scene.repository, &["--worktrees"]).out;

@@ -11,7 +11,7 @@ use crate::support::sandbox::Sandbox;
 
 /// The hits of a search, which must succeed.
 pub fn hits(sandbox: &Sandbox, args: &[&str]) -> Vec<Value> {
-    let out = sandbox.told(&[&["search", "--json"], args].concat());
+    let out = sandbox.printed(&[&["search", "--json"], args].concat());
     let mut found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&found["v"], &found["stopped"]), (&Value::from(1), &Value::Null));
     found["hits"].as_array_mut().unwrap().drain(..).collect()

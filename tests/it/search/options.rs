@@ -106,7 +106,7 @@ fn secrets_are_printed_unless_they_are_redacted() {
     let sandbox = ended("needle for bob@example.com in TICKET-4711");
     sandbox.configure("[[privacy.pattern]]\nname = \"ticket\"\nregex = 'TICKET-\\d+'\n");
     for more in [&[][..], &["--full"], &["--json"], &["--json", "--full"]] {
-        let printed = |args: &[&str]| sandbox.told(&[&["search", "needle"], args, more].concat());
+        let printed = |args: &[&str]| sandbox.printed(&[&["search", "needle"], args, more].concat());
         let plain = printed(&[]);
         assert!(plain.contains("bob@example.com") && plain.contains("TICKET-4711"), "{more:?}: {plain}");
         let redacted = printed(&["--redact"]);

@@ -176,7 +176,7 @@ fn filters_select_by_kind_agent_run_and_time() {
     let newest = hits(&sandbox, &["parser", "--kind", "message"]);
     let times: Vec<&str> = newest.iter().rev().map(|hit| text(hit, "at")).collect();
     assert!(times.is_sorted(), "{times:?}");
-    let out = sandbox.told(&["search", "parser", "--json", "--limit", "2"]);
+    let out = sandbox.printed(&["search", "parser", "--json", "--limit", "2"]);
     let found: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((found["hits"].as_array().unwrap().len(), &found["more"]), (2, &json!(true)));
 }
@@ -232,7 +232,7 @@ fn no_character_of_a_query_is_an_instruction() {
         ("error[E0425]:", 1),
         ("of Parsers: P", 1),
     ] {
-        let found = sandbox.told(&["search", "--json", "--", query]);
+        let found = sandbox.printed(&["search", "--json", "--", query]);
         let found: Value = serde_json::from_str(&found).unwrap();
         assert_eq!(found["hits"].as_array().unwrap().len(), count, "{query}: {found:#}");
     }
@@ -250,7 +250,7 @@ fn hostile_texts_are_escaped_and_their_commands_are_quoted() {
     let payload = json!({"session_id": session, "hook_event_name": "UserPromptSubmit", "prompt": prompt});
     sandbox.feed("user-prompt-submit", payload.to_string().as_bytes(), &[]);
     for args in [&["needle"][..], &["needle", "--full"], &["needle", "--json"], &["--regex", "needle"]] {
-        let out = sandbox.told(&[&["search"], args].concat());
+        let out = sandbox.printed(&[&["search"], args].concat());
         assert!(out.contains("needle"), "{out}");
         let is_unsafe = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!out.contains(is_unsafe), "{out:?}");

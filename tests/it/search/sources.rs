@@ -198,7 +198,7 @@ fn the_result_of_a_tool_in_a_transcript_has_its_name_and_the_teams_own_results_a
 #[test]
 fn a_search_that_reaches_its_time_limit_says_how_to_narrow_it() {
     let sandbox = ended("needle");
-    let out = sandbox.told(&["search", "needle", "--json", "--time-limit", "0"]);
+    let out = sandbox.printed(&["search", "needle", "--json", "--time-limit", "0"]);
     let found: serde_json::Value = serde_json::from_str(&out).unwrap();
     let stopped = "stopped after 0 s; to search less, set since and until";
     assert_eq!((&found["stopped"], &found["hits"]), (&json!(stopped), &json!([])));

@@ -337,5 +337,5 @@ fn run_is_found_by_the_id_of_any_of_its_sessions() {
     let lead = Lead::named(&sandbox, ONE, "parser-team");
     lead.roster(1_770_091_200_000, &["bob"]);
     lead.start("startup");
-    assert!(sandbox.told(&["log", ONE]).starts_with("parser-team "));
+    assert!(sandbox.printed(&["log", ONE]).starts_with("parser-team "));
 }

@@ -56,7 +56,7 @@ fn no_other_output_has_it() {
             sandbox.hook(lead.payload(event, json!({"prompt": "go"})), &env);
         }
         let commands = [&["log"][..], &["log", "--json"], &["report"], &["show", "--json"]];
-        commands.map(|command| sandbox.told(command).replace(&sandbox.home().display().to_string(), "~"))
+        commands.map(|command| sandbox.printed(command).replace(&sandbox.home().display().to_string(), "~"))
     };
     let with = outputs(Some(VALID));
     assert!(with.iter().all(|output| !output.contains("4bf92f3577b34da6")));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::bundle_sandbox::{SESSION, TEAM, ended, export, file, import, told, unpacked};
+use super::bundle_sandbox::{SESSION, TEAM, ended, export, file, import, outputs, unpacked};
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{ContentDamage, Sandbox, below, feed};
 
@@ -28,7 +28,7 @@ fn an_export_is_private_reproducible_and_overwritten_only_with_force() {
     let elsewhere = Sandbox::new();
     let result = feed(&mut elsewhere.command(&["import", "-"]), &piped.stdout);
     assert_eq!(result.code, Some(0), "{}", result.err);
-    assert_eq!(told(&elsewhere), told(&sandbox));
+    assert_eq!(outputs(&elsewhere), outputs(&sandbox));
     assert_eq!(sandbox.run(&["export", TEAM, "-o", "/"]).code, Some(1));
     assert_eq!(sandbox.run(&["export", TEAM]).code, Some(64));
     let left = std::fs::read_dir(sandbox.home()).unwrap().flatten();
@@ -68,7 +68,7 @@ fn import_and_report_count_the_same_events() {
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     let other = Sandbox::new();
     let result = import(&other, &path);
-    let report: Value = serde_json::from_str(&sandbox.told(&["report", TEAM, "--json"])).unwrap();
+    let report: Value = serde_json::from_str(&sandbox.printed(&["report", TEAM, "--json"])).unwrap();
     let log = sandbox.log();
     let verdicts = log.iter().filter(|line| line["event"] == "Verdict").count();
     let events = report["overview"]["count"]["events"].as_u64().unwrap();
@@ -82,11 +82,11 @@ fn import_changes_nothing_of_a_run_that_exists() {
     let (one, two) = (ended("go"), ended("go on"));
     let path = export(&one, TEAM, "run.tar.gz", &[]);
     for sandbox in [&one, &two] {
-        let (before, files) = (told(sandbox), below(&sandbox.keep("runs")));
+        let (before, files) = (outputs(sandbox), below(&sandbox.keep("runs")));
         let result = import(sandbox, &path);
         assert_eq!(result.code, Some(1));
         assert!(result.err.contains(" already exists\nhint: nothing was changed; "), "{}", result.err);
-        assert_eq!((told(sandbox), below(&sandbox.keep("runs"))), (before, files));
+        assert_eq!((outputs(sandbox), below(&sandbox.keep("runs"))), (before, files));
     }
 }
 
@@ -94,7 +94,7 @@ fn import_changes_nothing_of_a_run_that_exists() {
 fn a_damaged_run_is_replaced_by_an_import_after_its_directory_was_moved_away() {
     let sandbox = ended("go");
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
-    let before = sandbox.told(&["log", TEAM, "--json"]);
+    let before = sandbox.printed(&["log", TEAM, "--json"]);
     let run = sandbox.teams()[0]["run"].as_str().unwrap().to_owned();
     let task = sandbox.last_content(&format!("tasks/{TEAM}/1.json"));
     sandbox.damage_content(&task, ContentDamage::Lost);
@@ -103,7 +103,7 @@ fn a_damaged_run_is_replaced_by_an_import_after_its_directory_was_moved_away() {
     std::fs::rename(sandbox.keep(&format!("runs/{run}")), sandbox.home().join("away")).unwrap();
     assert_eq!(import(&sandbox, &path).code, Some(0));
     assert_eq!(sandbox.run(&["verify"]).code, Some(0));
-    assert_eq!(sandbox.told(&["log", TEAM, "--json"]), before);
+    assert_eq!(sandbox.printed(&["log", TEAM, "--json"]), before);
     let again = export(&sandbox, TEAM, "again.tar.gz", &[]);
     assert_eq!(std::fs::read(again).unwrap(), std::fs::read(&path).unwrap());
 }
@@ -121,7 +121,7 @@ fn a_killed_import_leaves_nothing_that_is_shown_and_the_next_one_removes_the_res
         let is_there = !sandbox.teams().is_empty();
         assert_eq!(sandbox.run(&["verify"]).code, Some(0));
         assert_eq!(import(&sandbox, &path).code, Some(i32::from(is_there)));
-        assert_eq!(told(&sandbox), told(&one));
+        assert_eq!(outputs(&sandbox), outputs(&one));
         assert!(!sandbox.keep("tmp/import").exists());
     }
 }
@@ -172,8 +172,8 @@ fn an_imported_run_does_not_change_hook_calls_and_the_log() {
     let lead = Lead::of(&two, "dddddddd-0000-4000-8000-000000000004");
     lead.roster(5_000, &["bob"]);
     lead.start("startup");
-    let imported = one.told(&["log", TEAM, "--json"]);
-    assert_eq!(two.told(&["log", TEAM, "--json"]), imported);
+    let imported = one.printed(&["log", TEAM, "--json"]);
+    assert_eq!(two.printed(&["log", TEAM, "--json"]), imported);
     assert_eq!(two.log().len(), 1);
     assert_eq!(
         two.replay("session-dddddddd").iter().filter(|entry| entry["kind"] == "session-started").count(),
@@ -181,7 +181,7 @@ fn an_imported_run_does_not_change_hook_calls_and_the_log() {
     );
     // It is no run of this machine: nothing of this machine's files is told as its own.
     two.write(&Lead::of(&two, SESSION).transcript(), "{\"type\":\"user\"}\n");
-    assert_eq!(two.told(&["log", TEAM, "--json"]), imported);
+    assert_eq!(two.printed(&["log", TEAM, "--json"]), imported);
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn an_export_has_only_its_part_of_a_session_with_several_runs() {
         let elsewhere = Sandbox::new();
         assert_eq!(import(&elsewhere, &path).code, Some(0));
         let (one, other) =
-            (here.told(&["log", &run.run, "--json"]), elsewhere.told(&["log", &run.run, "--json"]));
+            (here.printed(&["log", &run.run, "--json"]), elsewhere.printed(&["log", &run.run, "--json"]));
         assert_eq!(one, other);
         let events = String::from_utf8(unpacked(&path)["events.jsonl"].clone()).unwrap();
         assert!(!events.contains("long before"), "what its story has no use for stays");
@@ -271,9 +271,9 @@ fn a_running_run_is_exported_with_its_current_transcripts() {
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
     let elsewhere = Sandbox::new();
     assert_eq!(import(&elsewhere, &path).code, Some(0));
-    let entries = elsewhere.told(&["log", TEAM, "--json"]);
+    let entries = elsewhere.printed(&["log", TEAM, "--json"]);
     assert!(entries.contains("so far"));
-    assert_eq!(entries, sandbox.told(&["log", TEAM, "--json"]));
-    assert!(sandbox.told(&["list"]).contains("● "));
-    assert!(!elsewhere.told(&["list"]).contains("● "), "nothing of it runs here");
+    assert_eq!(entries, sandbox.printed(&["log", TEAM, "--json"]));
+    assert!(sandbox.printed(&["list"]).contains("● "));
+    assert!(!elsewhere.printed(&["list"]).contains("● "), "nothing of it runs here");
 }

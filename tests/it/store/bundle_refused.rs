@@ -176,7 +176,7 @@ fn a_content_that_a_bundle_lacks_is_reported_and_one_that_nothing_names_is_not_s
     assert!(result.err.contains("missing in the file: 1 content\n"), "{}", result.err);
     let files = below(&elsewhere.keep(""));
     assert!(files.iter().all(|path| !path.to_string_lossy().contains("objects")), "{files:?}");
-    let pruned = elsewhere.told(&["prune", "--keep", "0", "--yes"]);
+    let pruned = elsewhere.printed(&["prune", "--keep", "0", "--yes"]);
     assert!(pruned.contains("deleted 1 run ("), "{pruned}");
 }
 

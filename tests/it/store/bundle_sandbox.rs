@@ -46,7 +46,7 @@ pub fn import(sandbox: &Sandbox, path: &Path) -> CommandResult {
 }
 
 /// Everything that can be asked about the last run.
-pub fn told(sandbox: &Sandbox) -> Vec<String> {
+pub fn outputs(sandbox: &Sandbox) -> Vec<String> {
     let asked: [&[&str]; 5] = [
         &["log", "latest", "--json"],
         &["log", "latest", "--all", "--full"],
@@ -54,7 +54,7 @@ pub fn told(sandbox: &Sandbox) -> Vec<String> {
         &["show", "latest"],
         &["show", "latest", "--json"],
     ];
-    asked.map(|args| sandbox.told(args)).into()
+    asked.map(|args| sandbox.printed(args)).into()
 }
 
 /// The entries of a bundle by name, the manifest included.

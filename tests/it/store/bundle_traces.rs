@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::bundle_sandbox::{export, import, told, unpacked};
+use super::bundle_sandbox::{export, import, outputs, unpacked};
 use crate::support::reenact::Trace;
 use crate::support::sandbox::Sandbox;
 
@@ -16,7 +16,7 @@ fn played((name, began): (&str, &'static str)) {
     here.set_clock(0);
     let result = import(&elsewhere, &path);
     assert_eq!(result.code, Some(0), "{}", result.err);
-    assert_eq!(told(&here), told(&elsewhere));
+    assert_eq!(outputs(&here), outputs(&elsewhere));
     let found = elsewhere.run(&["verify"]);
     assert_eq!(found.code, Some(0), "{}", found.out);
     let again = export(&elsewhere, "latest", "again.tar.gz", &[]);

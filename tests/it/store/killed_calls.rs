@@ -14,7 +14,7 @@ use std::process::{Command, ExitStatus, Stdio};
 
 use serde_json::{Value, json};
 
-use super::bundle_sandbox::{TEAM, ended, export, import, told};
+use super::bundle_sandbox::{TEAM, ended, export, import, outputs};
 use super::prune::{self, prune, teams, three};
 use super::retention::act;
 use super::tamper_scene::copy_dir;
@@ -127,14 +127,14 @@ fn a_hook_call_is_recorded_or_not_and_the_next_one_has_all_files() {
     let next = lead.payload("Stop", json!({})).to_string();
     let scene = Scene::of(sandbox);
     scene.kill(&["hook", "user-prompt-submit"], &payload, |sandbox| {
-        sandbox.told(&["verify"]);
+        sandbox.printed(&["verify"]);
         let after = ids(sandbox);
         assert_eq!(after[..before.len()], before);
         assert!(after.len() <= before.len() + 1);
         let result = sandbox.feed("stop", next.as_bytes(), &[]);
         assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
         assert_eq!(ids(sandbox).len(), after.len() + 1);
-        sandbox.told(&["verify"]);
+        sandbox.printed(&["verify"]);
         let shown = sandbox.show(&["latest"]);
         assert!(shown.to_string().contains("\"bob\""), "the changed task is recorded: {shown}");
     });
@@ -163,12 +163,12 @@ fn the_background_process_loses_nothing_and_the_next_one_completes_it() {
     let before = ids(&sandbox);
     let scene = Scene::of(sandbox);
     scene.kill(&["finish"], "", |sandbox| {
-        sandbox.told(&["verify"]);
+        sandbox.printed(&["verify"]);
         assert_eq!(ids(sandbox), before);
         assert_eq!(sandbox.run(&["finish"]).code, Some(0));
         assert!(!sandbox.is_unfinished());
         assert_eq!(ids(sandbox), before);
-        sandbox.told(&["verify"]);
+        sandbox.printed(&["verify"]);
         let kept = below(&dir.join("transcripts"));
         assert_eq!(kept.iter().filter(|path| !is_left(path)).count(), 1, "{kept:?}");
     });
@@ -181,9 +181,9 @@ fn an_import_is_complete_or_not_there() {
     let scene = Scene::of(Sandbox::new());
     scene.kill(&["import", path.to_str().unwrap()], "", |sandbox| {
         let is_there = !sandbox.teams().is_empty();
-        sandbox.told(&["verify"]);
+        sandbox.printed(&["verify"]);
         assert_eq!(import(sandbox, &path).code, Some(i32::from(is_there)));
-        assert_eq!(told(sandbox), told(&one));
+        assert_eq!(outputs(sandbox), outputs(&one));
         assert!(!sandbox.keep("tmp/import").exists());
     });
 }
@@ -193,13 +193,13 @@ fn a_prune_leaves_whole_runs_and_the_next_one_completes_it() {
     let scene = Scene::of(three());
     let kept = scene.sandbox.replay(&prune::team(3));
     scene.kill(&["prune", "--keep", "1", "--yes"], "", |sandbox| {
-        sandbox.told(&["verify"]);
+        sandbox.printed(&["verify"]);
         for team in teams(sandbox) {
             assert!(!sandbox.replay(&team).is_empty());
         }
         prune(sandbox, &["--keep", "1", "--yes"]);
         assert_eq!((teams(sandbox), sandbox.replay(&prune::team(3))), (vec![prune::team(3)], kept.clone()));
         assert!(!sandbox.keep("tmp/pruned").exists());
-        sandbox.told(&["verify"]);
+        sandbox.printed(&["verify"]);
     });
 }

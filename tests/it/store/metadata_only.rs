@@ -218,8 +218,8 @@ fn given(sandbox: &Sandbox) -> String {
     assert_eq!(result.code, Some(0), "{}", result.err);
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_end(&mut bytes).unwrap();
-    let told = sandbox.told(&["log", TEAM, "--all", "--full"]);
-    let report = sandbox.told(&["report", TEAM, "--all", "--format", "json"]);
+    let told = sandbox.printed(&["log", TEAM, "--all", "--full"]);
+    let report = sandbox.printed(&["report", TEAM, "--all", "--format", "json"]);
     format!("{}{told}{report}", String::from_utf8_lossy(&bytes))
 }
 

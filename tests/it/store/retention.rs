@@ -67,11 +67,11 @@ pub fn outputs(sandbox: &Sandbox) -> Vec<(String, String, String, Value)> {
     let teams = sandbox.teams();
     let runs = teams.iter().map(|team| {
         let run = team["run"].as_str().unwrap();
-        let report = sandbox.told(&["report", run, "--format", "json"]);
+        let report = sandbox.printed(&["report", run, "--format", "json"]);
         let bundle = sandbox.keep("../bundle.tgz");
         sandbox.run(&["export", run, "-o", bundle.to_str().unwrap(), "--force"]);
         let bundle = blake3::hash(&std::fs::read(bundle).unwrap()).to_string();
-        (report, sandbox.told(&["log", run, "--json"]), bundle, team.clone())
+        (report, sandbox.printed(&["log", run, "--json"]), bundle, team.clone())
     });
     runs.collect()
 }
@@ -84,7 +84,7 @@ fn sessions(sandbox: &Sandbox) -> Vec<String> {
 
 /// The ids of all events that `log` prints: none twice.
 fn ids(sandbox: &Sandbox) -> BTreeSet<String> {
-    let events = lines(&sandbox.told(&["log", "--raw", "--json"]));
+    let events = lines(&sandbox.printed(&["log", "--raw", "--json"]));
     let ids: BTreeSet<String> = events.iter().map(|event| event["id"].as_str().unwrap().to_owned()).collect();
     assert_eq!(ids.len(), events.len(), "each event once");
     ids
@@ -115,7 +115,7 @@ fn every_run_is_shown_as_before_and_only_sessions_without_one_are_removed() {
     assert_eq!(outputs(&sandbox), before);
     assert_eq!(ids(&sandbox), own);
     assert_eq!(sessions(&sandbox), [session(1), session(2), session(3)], "their first lines belong to runs");
-    sandbox.told(&["verify"]);
+    sandbox.printed(&["verify"]);
     retain(&sandbox);
     assert_eq!((outputs(&sandbox), ids(&sandbox)), (before, own), "a second time changes nothing");
 }
@@ -157,7 +157,7 @@ fn a_reopened_run_has_all_its_events() {
     lead.end("other");
     sandbox.finish();
     assert_eq!(prompts(&sandbox), ["one", "two"]);
-    sandbox.told(&["verify"]);
+    sandbox.printed(&["verify"]);
     assert_eq!(ids(&sandbox).len(), events + 1);
 }
 
@@ -181,7 +181,7 @@ fn a_session_that_floods_its_log_loses_its_oldest_lines_and_removes_no_others() 
     let left = ids(&sandbox);
     assert!(left.is_superset(&own), "no other session and no run loses anything");
     assert!(left.len() < all.len(), "and that one loses its oldest");
-    sandbox.told(&["verify"]);
+    sandbox.printed(&["verify"]);
 }
 
 #[test]
@@ -194,7 +194,7 @@ fn a_pruned_run_goes_with_its_events() {
     assert_eq!(result.code, Some(0), "{}{}", result.out, result.err);
     assert!(result.out.contains("deleted 2 runs, "), "{}", result.out);
     assert_eq!(outputs(&sandbox), before);
-    sandbox.told(&["verify"]);
+    sandbox.printed(&["verify"]);
     let left: BTreeSet<String> =
         sandbox.log().iter().map(|event| event["session"].as_str().unwrap().to_owned()).collect();
     assert_eq!(left, [session(3)].into());
@@ -217,11 +217,11 @@ fn a_process_that_is_killed_while_it_ends_a_run_loses_nothing() {
         let _ = finish.kill();
         finish.wait().unwrap();
         assert_eq!(ids(&sandbox), before, "round {round}");
-        sandbox.told(&["verify"]);
+        sandbox.printed(&["verify"]);
         retain(&sandbox);
         sandbox.finish();
         assert_eq!(ids(&sandbox), before, "round {round}");
-        sandbox.told(&["verify"]);
+        sandbox.printed(&["verify"]);
     }
 }
 
@@ -305,7 +305,7 @@ fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing(
     // A team that has not ended has a duration until now.
     sandbox.set_clock(3 * DAY);
     assert_eq!(reports(&sandbox), before);
-    sandbox.told(&["verify"]);
+    sandbox.printed(&["verify"]);
 }
 
 #[test]
@@ -320,7 +320,7 @@ fn what_retention_leaves_when_it_is_killed_is_no_finding_and_is_removed_by_the_n
         }
     }
     assert!(dir.join("events.lock").exists());
-    sandbox.told(&["verify"]);
+    sandbox.printed(&["verify"]);
     retain(&sandbox);
     assert!(!dir.exists());
 }
@@ -338,8 +338,8 @@ fn a_call_that_is_late_for_a_pruned_run_brings_no_run_back() {
     let how = Appending { segment_size: 4_096, patience: Duration::from_secs(60), durable: false };
     log.append(line, teamkeep_model::time::parse("2026-02-03T04:05:06Z").unwrap(), how).unwrap();
     assert!(sandbox.teams().is_empty());
-    sandbox.told(&["verify"]);
+    sandbox.printed(&["verify"]);
     std::fs::File::open(log.dir()).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
-    sandbox.told(&["prune", "--yes"]);
+    sandbox.printed(&["prune", "--yes"]);
     assert!(!log.dir().exists());
 }

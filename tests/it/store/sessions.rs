@@ -41,7 +41,7 @@ fn the_transcript_of_every_session_is_archived_at_its_end() {
     assert_eq!((&found[0]["run"], &found[0]["kind"]), (&runs[0]["run"], &json!("reply")));
     assert!(runs[0]["started_at"].as_str() < runs[0]["ended_at"].as_str(), "{}", runs[0]);
     assert_eq!(sandbox.run(&["verify"]).code, Some(0));
-    assert!(sandbox.told(&["log", runs[0]["run"].as_str().unwrap(), "--full"]).contains("find it"));
+    assert!(sandbox.printed(&["log", runs[0]["run"].as_str().unwrap(), "--full"]).contains("find it"));
 }
 
 #[test]

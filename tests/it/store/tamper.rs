@@ -84,7 +84,7 @@ fn the_security_page_names_every_kind_of_finding() {
 fn heads_are_printed_and_checked() {
     let scene = Scene::recorded().copy();
     let head = scene.head();
-    let heads = scene.sandbox.told(&["verify", "--head"]);
+    let heads = scene.sandbox.printed(&["verify", "--head"]);
     assert_eq!(heads.lines().count(), 2, "of the run, and of its session before it: {heads}");
     let file = scene.sandbox.keep("../heads.txt");
     std::fs::write(&file, heads).unwrap();
@@ -119,7 +119,7 @@ fn a_noted_head_of_a_session_whose_lines_retention_removed_is_reported_as_remove
     let scene = Scene::recorded().copy();
     let other = "00000009-0000-4000-8000-000000000001";
     Lead::of(&scene.sandbox, other).hook("UserPromptSubmit", json!({"prompt": "no team"}));
-    let heads = scene.sandbox.told(&["verify", "--head"]);
+    let heads = scene.sandbox.printed(&["verify", "--head"]);
     let head = heads.lines().find(|line| line.contains(other)).unwrap();
     scene.sandbox.age_session_logs(400);
     scene.sandbox.run(&["finish"]);

@@ -70,7 +70,7 @@ impl Scene {
 
     /// The head of the run's log.
     pub fn head(&self) -> String {
-        let heads = self.sandbox.told(&["verify", "--head"]);
+        let heads = self.sandbox.printed(&["verify", "--head"]);
         let run = format!("{}:", self.log().owner);
         heads.lines().find(|line| line.starts_with(&run)).unwrap().to_owned()
     }

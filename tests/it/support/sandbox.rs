@@ -241,7 +241,7 @@ impl Sandbox {
     }
 
     /// What a reading command prints, which must be without complaint. The note about a clock that was set back is none.
-    pub fn told(&self, args: &[&str]) -> String {
+    pub fn printed(&self, args: &[&str]) -> String {
         let result = self.run(args);
         let is_note = |line: &&str| line.starts_with("warning: the clock was set back to ");
         let complaints: Vec<&str> = result.err.lines().filter(|line| !is_note(line)).collect();
@@ -250,16 +250,16 @@ impl Sandbox {
     }
 
     pub fn replay(&self, run: &str) -> Vec<Value> {
-        lines(&self.told(&["log", run, "--json"]))
+        lines(&self.printed(&["log", run, "--json"]))
     }
 
     pub fn show(&self, args: &[&str]) -> Value {
-        serde_json::from_str(&self.told(&[&["show", "--json"], args].concat())).unwrap()
+        serde_json::from_str(&self.printed(&[&["show", "--json"], args].concat())).unwrap()
     }
 
     pub fn teams(&self) -> Vec<Value> {
         // `list` begins with the newest.
-        let runs: Vec<Value> = serde_json::from_str(&self.told(&["teams", "--all", "--json"])).unwrap();
+        let runs: Vec<Value> = serde_json::from_str(&self.printed(&["teams", "--all", "--json"])).unwrap();
         runs.into_iter().rev().collect()
     }
 

@@ -248,7 +248,7 @@ fn the_status_line_counts_the_same_agents_and_incidents() {
     let line = || feed(&mut sandbox.command(&["status", "--line"]), b"").out;
     let shown = line();
     assert!(shown.contains(": 1 stalled, 2 working, 1 idle · 1 incident · 1/4 tasks"), "{shown}");
-    let status = sandbox.told(&["status"]);
+    let status = sandbox.printed(&["status"]);
     assert!(
         status.contains("\n  ! mobile has been silent for 39 min")
             && status.contains("(1 stalled, 2 working, 1 idle)"),
