@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 
+/// More threads would wait for the disk.
+pub(crate) const MAX_THREADS: usize = 8;
+
 /// Applies `work` to the items in several threads, and passes each result to `each` with the place of its item, in the order in
 /// which they are ready. A thread ends where `work` returns `None`. `S` is what a thread keeps from one item to the next. A few
 /// results are in memory at a time.

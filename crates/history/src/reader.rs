@@ -11,7 +11,7 @@ use chrono::TimeDelta;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::log::{EventLog, Line, LineError, Lines, Segment, SegmentName, parse};
 
-use crate::parallel::{self, InOrder};
+use crate::parallel::{self, InOrder, MAX_THREADS};
 
 /// The lines of several logs of a range of time. The lines of each log are in its order, and otherwise by their time.
 ///
@@ -166,8 +166,6 @@ impl Source {
         }
     }
 }
-
-const MAX_THREADS: usize = 8;
 
 /// Reads segments in several threads, and passes on the values that `parse` returns for their lines: in order, each with the place
 /// of its segment. A line without a value is dropped. The values of a few segments are in memory at a time.

@@ -28,7 +28,7 @@ const HISTORY: &[(&str, &[&str])] = &[
     ("reader", &["parallel"]),
     ("follow", &[]),
     ("transcript", &[]),
-    ("timeline", &["claims", "reader", "transcript"]),
+    ("timeline", &["claims", "parallel", "reader", "transcript"]),
     ("files", &["timeline", "transcript"]),
     ("report", &["files", "timeline"]),
     ("search", &["claims", "parallel", "reader", "timeline", "transcript"]),

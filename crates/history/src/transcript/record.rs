@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
+use memchr::memmem;
 use serde_json::Value;
 
 use super::file_changes::FileChanges;
@@ -56,25 +57,21 @@ pub fn records(from: impl BufRead) -> io::Result<Vec<TranscriptRecord>> {
 
 fn records_within(mut from: impl BufRead, longest: u64) -> io::Result<Vec<TranscriptRecord>> {
     let (mut records, mut line) = (Vec::new(), Vec::new());
+    // Most lines contain none of these words, and are not parsed.
+    let words = ["teammate-message", "tool_use", "\"usage\"", INTERRUPTION].map(memmem::Finder::new);
     while from.by_ref().take(longest).read_until(b'\n', &mut line)? > 0 {
         if line.len() as u64 == longest && !line.ends_with(b"\n") {
             from.skip_until(b'\n')?;
             line.clear();
             continue;
         }
-        // Skip most lines without parsing: they contain none of these words.
-        let words = [&b"teammate-message"[..], b"tool_use", b"\"usage\"", INTERRUPTION.as_bytes()];
-        let matters = words.iter().any(|word| contains(&line, word));
+        let matters = words.iter().any(|word| word.find(&line).is_some());
         if matters && let Some(value) = json::parse_lossy(&line) {
             records.extend(TranscriptRecord::read(&value));
         }
         line.clear();
     }
     Ok(records)
-}
-
-fn contains(line: &[u8], word: &[u8]) -> bool {
-    line.windows(word.len()).any(|window| window == word)
 }
 
 impl TranscriptRecord {
