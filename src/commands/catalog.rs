@@ -67,6 +67,8 @@ pub fn with_run<T>(
     let result = each(&catalog, data)?;
     data.clock_note().iter().for_each(|note| context.ui.warn(note));
     warn_damaged(context, &catalog, &opened);
+    // The process ends soon. To free a million texts would take a tenth of its time.
+    std::mem::forget(opened);
     Ok(result)
 }
 

@@ -31,16 +31,21 @@ pub fn parse_lossy(bytes: &[u8]) -> Option<Value> {
 /// the limit, or nested too deep, become null or are left out. Objects on the first three levels keep every key, and
 /// each of their keys has its own limit: large values cannot displace another key.
 pub fn read(bytes: &[u8], most: usize) -> serde_json::Result<Opened> {
-    parse(bytes, most).or_else(|error| match repair_surrogates(bytes) {
-        Some(repaired) => parse(&repaired, most),
+    read_without(bytes, most, &[])
+}
+
+/// The same without these keys of the outermost object.
+pub(crate) fn read_without(bytes: &[u8], most: usize, unused: &[&str]) -> serde_json::Result<Opened> {
+    parse(bytes, most, unused).or_else(|error| match repair_surrogates(bytes) {
+        Some(repaired) => parse(&repaired, most, unused),
         None => Err(error),
     })
 }
 
-fn parse(bytes: &[u8], most: usize) -> serde_json::Result<Opened> {
+fn parse(bytes: &[u8], most: usize, unused: &[&str]) -> serde_json::Result<Opened> {
     let (left, cut) = (Cell::new(most), Cell::new(false));
     let mut from = serde_json::Deserializer::from_slice(bytes);
-    let value = BoundedJson { left: &left, most, depth: 0, cut: &cut }.deserialize(&mut from)?;
+    let value = BoundedJson { left: &left, most, depth: 0, cut: &cut, unused }.deserialize(&mut from)?;
     from.end()?;
     Ok(Opened { value, cut: cut.get() })
 }
@@ -48,7 +53,7 @@ fn parse(bytes: &[u8], most: usize) -> serde_json::Result<Opened> {
 /// Parses the document at the beginning of a text and ignores the rest.
 pub fn parse_prefix(text: &str) -> Option<Value> {
     let (left, cut) = (Cell::new(usize::MAX), Cell::new(false));
-    let plain = || BoundedJson { left: &left, most: usize::MAX, depth: 0, cut: &cut };
+    let plain = || BoundedJson { left: &left, most: usize::MAX, depth: 0, cut: &cut, unused: &[] };
     let read = |text: &str| plain().deserialize(&mut serde_json::Deserializer::from_str(text)).ok();
     read(text).or_else(|| read(std::str::from_utf8(&repair_surrogates(text.as_bytes())?).ok()?))
 }
@@ -140,11 +145,13 @@ struct BoundedJson<'a> {
     pub depth: usize,
     /// Set when something was left out.
     pub cut: &'a Cell<bool>,
+    /// Keys that are left out of this object, but not of those in it.
+    pub unused: &'a [&'a str],
 }
 
 impl BoundedJson<'_> {
     fn inner(self) -> Self {
-        BoundedJson { depth: self.depth + 1, ..self }
+        BoundedJson { depth: self.depth + 1, unused: &[], ..self }
     }
 }
 
@@ -214,6 +221,10 @@ impl<'de> Visitor<'de> for BoundedJson<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
         let mut values = Map::new();
         while let Some(key) = from.next_key::<Cow<'_, str>>()? {
+            if self.unused.contains(&&*key) {
+                from.next_value::<IgnoredAny>()?;
+                continue;
+            }
             let key = key.into_owned();
             let own = Cell::new(self.most);
             let left = if self.depth < FULL_DEPTH { &own } else { self.left };

@@ -42,8 +42,10 @@ pub(super) fn name_agents(events: &mut [LoadedEvent], members: &[String], run: &
 
 /// The id of the plain subagent that a call launched. The response about a teammate is another one.
 fn launched(event: &LoadedEvent) -> Option<&str> {
-    let is_launch = event.kind == EventKind::PostToolUse && event.tool() == Some(Tool::Agent);
-    let id = event.tool_response().get("agentId").filter(|_| is_launch)?.as_str()?;
+    if event.kind != EventKind::PostToolUse || event.tool() != Some(Tool::Agent) {
+        return None;
+    }
+    let id = event.tool_response().get("agentId")?.as_str()?;
     let is_plain = AgentId::parse(id) == AgentId::Plain && Spawn::of(event.payload()).is_none();
     is_plain.then_some(id)
 }

@@ -41,7 +41,7 @@ struct Origin {
     /// The task list that `CLAUDE_CODE_TASK_LIST_ID` named.
     task_list: Option<String>,
     actor: Actor,
-    /// The tool that was called, if it does not manage a team.
+    /// The tool that was called. Payloads are far apart in memory, so a search for calls does not look into them.
     tool: Option<String>,
 }
 
@@ -239,11 +239,10 @@ impl EventLoader {
     /// Loads an event that is not a [`CallLine`].
     pub(super) fn load(&self, recorded: Recorded) -> LoadedEvent {
         let kind = EventKind::named(&recorded.event);
-        let mut payload = Payload::fields_of(&recorded.payload);
         // The start of a session has the project's directory.
-        if kind != EventKind::SessionStart {
-            payload.forget(&UNUSED_FIELDS);
-        }
+        let unused = if kind == EventKind::SessionStart { &[][..] } else { &UNUSED_FIELDS };
+        let payload = Payload::fields_without(&recorded.payload, unused);
+        let tool = payload.tool_name().map(str::to_owned);
         let Recorded { session, task_list, actor, .. } = recorded;
         LoadedEvent {
             at: recorded.at,
@@ -251,7 +250,7 @@ impl EventLoader {
             place: 0,
             in_run: recorded.run.is_some(),
             kind,
-            origin: self.shared(Origin { session, task_list, actor, tool: None }),
+            origin: self.shared(Origin { session, task_list, actor, tool }),
             content: Content::Payload(Box::new(payload)),
             traceparent: recorded.traceparent.map(Box::new),
             verdict: recorded.verdict.as_deref().and_then(RecordedVerdict::read).map(Box::new),
@@ -294,10 +293,7 @@ impl LoadedEvent {
     }
 
     pub fn tool_name(&self) -> Option<&str> {
-        match &self.content {
-            Content::Payload(payload) => payload.tool_name(),
-            Content::Call(_) => self.origin.tool.as_deref(),
-        }
+        self.origin.tool.as_deref()
     }
 
     pub fn tool(&self) -> Option<Tool> {

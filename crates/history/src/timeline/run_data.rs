@@ -218,7 +218,9 @@ impl<'a> CallEvents<'a> {
 }
 
 pub(super) fn spawns(events: &[LoadedEvent]) -> impl Iterator<Item = (&LoadedEvent, Spawn)> {
-    let done = events.iter().filter(|event| event.kind == EventKind::PostToolUse);
+    let is_done =
+        |event: &&LoadedEvent| event.kind == EventKind::PostToolUse && event.tool() == Some(Tool::Agent);
+    let done = events.iter().filter(is_done);
     done.filter_map(|event| Some((event, Spawn::of(event.payload())?)))
 }
 

@@ -99,15 +99,13 @@ impl Payload {
 
     /// Like [`Payload::from_raw`], without the text: for callers that parse many payloads.
     pub fn fields_of(raw: &RawValue) -> Payload {
-        let opened = json::read(raw.get().as_bytes(), MAX_FIELDS).unwrap_or_default();
-        Payload { raw: RawValue::NULL.to_owned(), malformed: None, cut: opened.cut, fields: opened.value }
+        Payload::fields_without(raw, &[])
     }
 
-    pub fn forget(&mut self, keys: &[&str]) {
-        if let Value::Object(fields) = &mut self.fields {
-            let kept = std::mem::take(fields).into_iter().filter(|(key, _)| !keys.contains(&key.as_str()));
-            *fields = kept.collect();
-        }
+    /// The same without these fields.
+    pub fn fields_without(raw: &RawValue, unused: &[&str]) -> Payload {
+        let opened = json::read_without(raw.get().as_bytes(), MAX_FIELDS, unused).unwrap_or_default();
+        Payload { raw: RawValue::NULL.to_owned(), malformed: None, cut: opened.cut, fields: opened.value }
     }
 
     pub fn event_name(&self) -> Option<&str> {
@@ -358,6 +356,16 @@ mod tests {
         let forged =
             payload_of(br#"{"$serde_json::private::RawValue":"{\"hook_event_name\":\"SessionEnd\"}"}"#);
         assert_eq!(forged.kind(), EventKind::Unknown);
+    }
+
+    #[test]
+    fn unused_fields_are_left_out_only_where_they_are_fields_of_the_payload() {
+        let raw: Box<RawValue> =
+            serde_json::from_str(r#"{"cwd":["/p",{"cwd":1}],"tool_input":{"cwd":"/q"},"cut":"\ud83d"}"#)
+                .unwrap();
+        let payload = Payload::fields_without(&raw, &["cwd"]);
+        assert_eq!((payload.field("cwd"), payload.text("cut")), (None, Some("\u{fffd}")));
+        assert_eq!(payload.tool_input()["cwd"], "/q");
     }
 
     #[test]
