@@ -20,6 +20,7 @@ mod look;
 mod managed;
 mod moves;
 mod namespace;
+mod picture;
 mod play;
 mod process;
 mod receiver;
@@ -89,6 +90,10 @@ fn run_all(arguments: &Arguments) -> Result<ExitCode, String> {
     let mut failed = 0;
     for version in &arguments.versions {
         let client = client::fetch(*version, &clients())?;
+        if let Some(file) = &arguments.picture {
+            picture::take(*version, &client, file)?;
+            continue;
+        }
         let mut events = BTreeSet::new();
         for scenario in &arguments.scenarios {
             if let Some(why) = scenario.lacks(*version) {

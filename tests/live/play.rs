@@ -138,7 +138,7 @@ pub fn session(
     command: &str,
     finish: impl FnOnce(&Terminal<'_>) -> Result<(), String>,
 ) -> Result<(), String> {
-    let terminal = Terminal::start(&played.home, command)?;
+    let terminal = Terminal::start(&played.home, command, (200, 60))?;
     terminal.wait_for_prompt()?;
     for step in steps {
         if step.typed == ESCAPE { escape(&terminal) } else { terminal.enter(step.typed) }?;

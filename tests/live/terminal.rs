@@ -14,12 +14,13 @@ pub struct Terminal<'a> {
 }
 
 impl<'a> Terminal<'a> {
-    /// Starts a command in a new terminal.
-    pub fn start(home: &'a Home, command: &str) -> Result<Self, String> {
+    /// Starts a command in a new terminal of so many columns and rows.
+    pub fn start(home: &'a Home, command: &str, size: (u16, u16)) -> Result<Self, String> {
         // A socket's path must be short, and that of the run may be long.
         let socket = std::env::temp_dir().join(format!("teamkeep-live-{}.sock", std::process::id()));
         let terminal = Self { home, socket };
-        terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", "200", "-y", "60", command])?;
+        let (columns, rows) = (size.0.to_string(), size.1.to_string());
+        terminal.tmux(&["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &rows, command])?;
         terminal.tmux(&["set-option", "-p", "-t", FIRST, "remain-on-exit", "on"])?;
         Ok(terminal)
     }
@@ -37,6 +38,11 @@ impl<'a> Terminal<'a> {
     /// What is to be seen in the client's pane.
     pub fn screen(&self) -> String {
         self.tmux(&["capture-pane", "-p", "-t", FIRST]).unwrap_or_default()
+    }
+
+    /// The same with its colors, as escape sequences.
+    pub fn screen_with_colors(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-e", "-t", FIRST]).unwrap_or_default()
     }
 
     /// Waits until the client shows its prompt, and answers the question that older ones ask before.

@@ -74,7 +74,11 @@ impl Theme {
 
 /// One SVG that is light or dark as the reader's system is.
 fn picture(ansi: &str, title: &str) -> String {
-    let (light, dark) = (LIGHT.render(ansi), DARK.render(ansi));
+    in_themes([&LIGHT, &DARK], ansi, title)
+}
+
+fn in_themes(themes: [&Theme; 2], ansi: &str, title: &str) -> String {
+    let [light, dark] = themes.map(|theme| theme.render(ansi));
     let colors: Vec<&str> = dark
         .lines()
         .skip_while(|line| !line.contains("<style>"))
@@ -143,19 +147,16 @@ fn prompt(typed: &str) -> String {
     format!("\u{1b}[1;32m$\u{1b}[0m \u{1b}[1m{typed}\u{1b}[0m\n")
 }
 
-/// Lines of at most this many characters, as Claude Code shows them.
-fn wrapped(text: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().unwrap();
-        if line.chars().count() + 1 + word.chars().count() > width {
-            lines.push(word.to_owned());
-        } else {
-            line.push_str(if line.is_empty() { "" } else { " " });
-            line.push_str(word);
-        }
-    }
-    lines.join("\n")
+/// A block in the screen of Claude Code, which `scripts/pictures.sh` captures. Its reason is the one of this block of the same kind.
+fn block(reason: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/screens/block.ansi");
+    let screen = std::fs::read_to_string(path).unwrap();
+    let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = squeezed(&anstream::adapter::strip_str(&screen).to_string());
+    let subject = regex::Regex::new("\"[^\"]*\"").unwrap();
+    let reason = squeezed(&subject.replace(reason, "\"Review the parser\""));
+    assert!(shown.contains(&reason), "{shown}\nis stale: scripts/pictures.sh; it has not: {reason}");
+    screen
 }
 
 /// A text with a fixed size of the store: the real one depends on the length of the scratch directory's path.
@@ -213,7 +214,7 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
     for line in text.lines() {
         let step = unled(serde_json::from_str(line).unwrap());
         let trace = Trace { steps: vec![step], truth: Value::Null, began };
-        let (payload, result) = trace.answers(&sandbox).remove(0);
+        let (_, result) = trace.answers(&sandbox).remove(0);
         let at = time::parse(&trace.at(&trace.steps[0])).unwrap();
         sandbox.set_clock((at - time::parse(START).unwrap()).num_milliseconds() + 2_000);
         let minute = trace.steps[0]["at_ms"].as_i64().unwrap() / 60_000;
@@ -222,18 +223,8 @@ fn screens() -> Vec<(&'static str, &'static str, String)> {
             frames.push(prompt("teamkeep watch") + &board + "\n");
         }
         if result.code == Some(2) && screens.is_empty() {
-            let input = &payload["tool_input"];
-            let call = format!(
-                "SendMessage: {} to {}",
-                input["message"]["type"].as_str().unwrap(),
-                input["to"].as_str().unwrap()
-            );
-            let block = format!(
-                "\u{1b}[1mThe lead calls {call}\u{1b}[0m\n\n{}\n",
-                wrapped(&result.err, COLUMNS.into())
-            );
             blocked = trace.steps[0]["at_ms"].as_i64().unwrap() / 1_000;
-            screens.push(("block", "A blocked shutdown as the lead reads it", block));
+            screens.push(("block", "A blocked shutdown in Claude Code", block(&result.err)));
             let status = sized(&screen(&sandbox, "teamkeep status"));
             screens.push(("status", "teamkeep status", status));
             let board = Watcher::new(recording(&sandbox, at), at).drawn(COLUMNS, ROWS).join("\n");
@@ -262,7 +253,12 @@ fn pictures_are_up_to_date() {
     assert_eq!(screens.len(), 7);
     for (name, title, ansi) in screens {
         let frames: Vec<String> = ansi.split('\u{0}').map(str::to_owned).collect();
-        let svg = if frames.len() > 1 { cast(&frames, title) } else { picture(&ansi, title) };
+        let svg = match name {
+            "cast" => cast(&frames, title),
+            // Claude Code has its own colors, for a dark terminal.
+            "block" => in_themes([&DARK, &DARK], &ansi, title),
+            _ => picture(&ansi, title),
+        };
         let path = root.join(format!("{name}.svg"));
         if std::env::var_os("TEAMKEEP_GENERATE").is_some() {
             std::fs::create_dir_all(&root).unwrap();

@@ -9,7 +9,7 @@ use super::{Step, at, delete_step, delete_team};
 
 const JOBS: [&str; 3] = ["Draft the parser", "Review the parser", "Fuzz the parser"];
 
-fn setup() -> Step {
+pub fn setup() -> Step {
     let until = vec![("alice", "is drafted"), ("bob", "go on later"), ("lead", "works")];
     Step { typed: "part=lead act=setup", until }
 }

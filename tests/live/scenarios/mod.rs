@@ -8,7 +8,7 @@ mod delegate;
 mod demo;
 mod failed;
 mod forbidden;
-mod halfway;
+pub mod halfway;
 mod interrupted;
 mod namesake;
 mod parser;
