@@ -34,12 +34,12 @@ pub mod watch;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use teamkeep_system::{diagnostics, fs};
+use teamkeep_system::{diagnostics, os};
 
 /// Runs a command line. A plain hook call skips the argument parser, which would add to every hook's latency.
 pub fn run(args: Vec<OsString>) -> ExitCode {
-    fs::ignore_sigxfsz();
-    fs::set_umask();
+    os::files::report_size_limit();
+    os::files::set_umask();
     match commands::hook::plain(&args) {
         Some((event, by)) => {
             diagnostics::exit_on_panic(diagnostics::HOOK_PANIC_EXIT_CODE, || {});

@@ -10,7 +10,7 @@ use clap::{Parser, Subcommand};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::shipping::Shipping;
 use teamkeep_system::error::{Error, Result, USAGE};
-use teamkeep_system::{diagnostics, fs};
+use teamkeep_system::{diagnostics, os};
 use teamkeep_terminal::ship_options::{EXAMPLES, SendArgs, ShipCommand};
 use teamkeep_terminal::{Context, Ui};
 
@@ -63,8 +63,8 @@ enum Command {
 }
 
 pub fn main(args: Vec<OsString>) -> ExitCode {
-    fs::ignore_sigxfsz();
-    fs::set_private_umask();
+    os::files::report_size_limit();
+    os::files::set_private_umask();
     diagnostics::exit_on_panic(diagnostics::COMMAND_PANIC_EXIT_CODE, || {});
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
@@ -135,7 +135,7 @@ fn send(args: &SendArgs, ui: Ui) -> Result<ExitCode> {
 
 /// Sends all new data. Claude Code, whose hook has started this process, may be gone.
 fn after_hook() -> Result<()> {
-    let _ = rustix::process::setsid();
+    os::process::detach();
     let (context, problem) = Context::lenient(Ui { quiet: true, unpaged: true })?;
     let (dir, clock) = (context.paths.diagnostics(), context.clock);
     let note = |text: &str| diagnostics::note(&dir, &clock, text);

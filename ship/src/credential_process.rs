@@ -1,7 +1,7 @@
 //! Credentials that a program prints: `credential_process` of a profile. The format is version 1 of
 //! <https://docs.aws.amazon.com/sdkref/latest/guide/feature-process-credentials.html>.
 
-use std::io::{self, Read};
+use std::io;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,6 +14,7 @@ use object_store::{CredentialProvider, Error, Result};
 use serde::Deserialize;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_system::clock::Clock;
+use teamkeep_system::os::input::TimedInput;
 use teamkeep_system::process::{MAX_OUTPUT_BYTES, Outcome, Run, program, shell_code};
 
 const TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -95,12 +96,12 @@ impl CredentialProcess {
 
 /// Runs a command. Returns its output, and the beginning of its errors, which must fit into a pipe.
 fn run(command: Command) -> io::Result<(Outcome, Vec<u8>, String)> {
-    let (mut reader, writer) = io::pipe()?;
-    // A process that it leaves behind can hold the pipe open.
-    rustix::io::ioctl_fionbio(&reader, true)?;
+    let (reader, writer) = io::pipe()?;
     let run = Run { stderr: writer.into(), ..Run::new(command, TIME_LIMIT) };
     let (outcome, output) = run.collect(MAX_OUTPUT_BYTES)?;
     let mut errors = [0; MAX_QUOTED_BYTES];
-    let count = reader.read(&mut errors).unwrap_or_default();
+    // A process that it leaves behind can hold the pipe open.
+    let read = TimedInput::new(reader).read(&mut errors, Duration::ZERO);
+    let count = read.ok().flatten().unwrap_or_default();
     Ok((outcome, output, String::from_utf8_lossy(&errors[..count]).into_owned()))
 }

@@ -4,15 +4,14 @@
 //! Rows are only appended, whole ones in one write. A file that is full is renamed, which a program that follows it notices: it reads the
 //! renamed file to its end, then the new one. So the renamed files stay for some days.
 
-use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fs_err as files;
 use teamkeep_model::time::{DAY, Timestamp};
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::os;
 
 use crate::part::compact;
 use crate::setup::Setup;
@@ -54,7 +53,7 @@ impl Directory {
         let mut file = files::OpenOptions::new().create(true).append(true).read(true).open(&path)?;
         // Half a line of a full disk or a killed shipper ends here, so that it damages no other one.
         let end = file.file().metadata()?.len();
-        if end > 0 && !ends_with_line_break(file.file(), end)? {
+        if end > 0 && !ends_with_line_break(&file, end)? {
             file.write_all(b"\n")?;
         }
         file.write_all(lines)?;
@@ -94,9 +93,9 @@ fn is_older(path: &Path, limit: Duration) -> bool {
     modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > limit)
 }
 
-fn ends_with_line_break(file: &File, end: u64) -> std::io::Result<bool> {
+fn ends_with_line_break(file: &files::File, end: u64) -> std::io::Result<bool> {
     let mut last = [0];
-    file.read_exact_at(&mut last, end - 1)?;
+    os::files::read_exact_at(file, &mut last, end - 1)?;
     Ok(last == *b"\n")
 }
 

@@ -15,6 +15,7 @@ use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
 use teamkeep_system::fs::MAX_SECRET_BYTES;
+use teamkeep_system::os;
 use teamkeep_terminal::Context;
 
 #[derive(Debug)]
@@ -94,8 +95,7 @@ impl Setup {
 
 /// The name of the user: that in the environment, else that of the account.
 fn user() -> Option<String> {
-    let account = || nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten();
-    Env::user().or_else(|| account().map(|account| account.name))
+    Env::user().or_else(os::process::account)
 }
 
 /// Where the profiles of object stores are.

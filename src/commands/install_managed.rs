@@ -19,7 +19,7 @@ use teamkeep_settings::layer::{ONLY_MANAGED, SettingsLayer, SettingsScope, drop_
 use teamkeep_settings::needs::Needs;
 use teamkeep_settings::plan::{self};
 use teamkeep_settings::program::HookProgram;
-use teamkeep_settings::protection::{EXECUTE, is_in_home, obstacle, weakness};
+use teamkeep_settings::protection::{PublicAccess, is_in_home, obstacle, weakness};
 use teamkeep_settings::version::{FIRST_WITH_DROP_INS, Version};
 use teamkeep_settings::{hook_command, managed};
 use teamkeep_system::error::{Error, Result};
@@ -182,7 +182,9 @@ fn warn_of_program(context: &Context, program: &HookProgram) {
     if !path.exists() {
         warnings.push(format!("{} does not exist here; hooks fail where it does not exist", path.display()));
     } else {
-        warnings.extend(obstacle(path, EXECUTE).map(|why| format!("some users cannot run it: {why}")));
+        warnings.extend(
+            obstacle(path, PublicAccess::Execute).map(|why| format!("some users cannot run it: {why}")),
+        );
         warnings.extend(weakness(path).map(|why| format!("users can replace it: {why}")));
     }
     if warnings.is_empty() {

@@ -10,11 +10,9 @@ use crate::view::{self, Document, count};
 use teamkeep_config::Problem;
 use teamkeep_system::error::{Cause, Error, Result};
 use teamkeep_system::fs;
+use teamkeep_system::os;
 use teamkeep_system::process::program;
 use teamkeep_terminal::{Context, quiet};
-
-/// The programs that open a file: the first one that is installed is used.
-const OPENERS: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };
 
 #[derive(Debug, clap::Args)]
 pub struct JsonOption {
@@ -150,7 +148,7 @@ pub fn open(path: &Path) -> Result<()> {
         let path = path.display();
         Error::caused(format!("cannot open {path}"), why).hint(format!("open it in a browser: {path}"))
     };
-    for opener in OPENERS {
+    for opener in os::places::OPENERS {
         let mut command = program(opener);
         command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         return match command.status() {
@@ -160,5 +158,5 @@ pub fn open(path: &Path) -> Result<()> {
             Ok(status) => Err(failed(format!("{opener} failed ({status})").into())),
         };
     }
-    Err(failed(format!("{} is not installed", OPENERS.join(" or ")).into()))
+    Err(failed(format!("{} is not installed", os::places::OPENERS.join(" or ")).into()))
 }

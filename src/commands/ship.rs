@@ -1,12 +1,12 @@
 //! `teamkeep ship`: runs `teamkeep-ship`, a program of its own, so that TLS is not part of this one.
 
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 use teamkeep_hook::find_shipper;
 use teamkeep_store::shipping::PROGRAM;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::os;
 use teamkeep_terminal::Context;
 use teamkeep_terminal::ship_options::{EXAMPLES, SendArgs, ShipCommand};
 
@@ -56,8 +56,8 @@ pub fn run(context: &Context, global: &[OsString], args: &Args) -> Result<ExitCo
         return Err(error.hint("see: teamkeep ship status --help"));
     }
     let mut command = command(context, global)?;
-    let error = command.args(args.passed_on()).exec();
-    Err(Error::caused(format!("cannot run {}", command.get_program().display()), error))
+    os::process::run_instead(command.args(args.passed_on()))
+        .map_err(|error| Error::caused(format!("cannot run {}", command.get_program().display()), error))
 }
 
 #[cfg(test)]

@@ -8,8 +8,6 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use super::{DemoOutcome, Stage, Step, bundled};
@@ -19,6 +17,7 @@ use teamkeep_model::payload::EventKind;
 use teamkeep_settings::program::HookProgram;
 use teamkeep_store::log::Logs;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::os;
 
 /// Claude Code waits ten seconds for a hook, which needs some milliseconds.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -43,7 +42,7 @@ pub fn play(program: &HookProgram) -> Result<CheckOutcome> {
     let mut stage = Stage::scratch(&bundled()?, None)?;
     let (held, inherited) = io::pipe()?;
     // The background work of a hook call inherits it, so that its end shows.
-    fcntl_setfd(&inherited, FdFlags::empty()).map_err(io::Error::from)?;
+    os::process::let_children_inherit(&inherited)?;
     let steps = std::mem::take(&mut stage.steps);
     let (all, mut times, mut blocks, mut end) = (steps.len(), Vec::new(), 0, stage.start);
     for (number, (_, step)) in (1..).zip(&steps) {
@@ -107,11 +106,11 @@ impl Step {
 fn run(mut command: Command) -> io::Result<(Duration, Output)> {
     let start = Instant::now();
     let child = command.spawn()?;
-    let pid = Pid::from_child(&child);
+    let pid = child.id();
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || sender.send(child.wait_with_output().map(|output| (start.elapsed(), output))));
     receiver.recv_timeout(TIMEOUT).unwrap_or_else(|_| {
-        let _ = kill_process(pid, Signal::KILL);
+        os::process::kill(pid);
         Err(io::Error::other(format!("it did not respond within {} seconds", TIMEOUT.as_secs())))
     })
 }

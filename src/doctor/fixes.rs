@@ -1,14 +1,12 @@
 //! The fixes of `doctor --fix`, which are safe. A check that `install` fixes is in a list here.
 
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
-use rustix::process::geteuid;
 use teamkeep_settings::hook_command::HookEntry;
 use teamkeep_settings::layer::{SettingsScope, managed_with_hooks};
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs::with_path;
+use teamkeep_system::os;
 
 use super::store::{OpenPath, is_store, open_to_others};
 use super::{DoctorCheck, Facts, Health, claude_code};
@@ -65,17 +63,7 @@ pub fn plan(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
 /// Removes the permissions of others from a file or directory of this user. Links and files of others are left
 /// unchanged.
 pub fn restrict_permissions(path: &Path) -> Result<()> {
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
-    let change = || -> std::io::Result<()> {
-        let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.uid() != geteuid().as_raw() {
-            return Err(std::io::Error::other("it belongs to another user"));
-        }
-        let mode = metadata.permissions().mode() & 0o700;
-        file.set_permissions(std::fs::Permissions::from_mode(mode))
-    };
-    change().map_err(|error| Error::from(with_path(error, "change the mode of", path)))
+    os::access::restrict(path).map_err(|error| Error::from(with_path(error, "change the mode of", path)))
 }
 
 #[cfg(test)]

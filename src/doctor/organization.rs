@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use teamkeep_config::{Code, ORGANIZATION_FILE, Problem, TrustState};
 use teamkeep_model::words::count;
 use teamkeep_settings::layer::{SettingsScope, State};
-use teamkeep_settings::protection::{EXECUTE, READ, obstacle, weakness};
+use teamkeep_settings::protection::{PublicAccess, obstacle, weakness};
 use teamkeep_store::access::unexpected;
 use teamkeep_system::command::quoted;
 
@@ -16,8 +16,10 @@ pub fn managed_settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
     if managed.is_empty() {
         return ok("Claude Code has no managed settings on this machine").into();
     }
-    let mut found: Vec<Diagnosis> =
-        managed.iter().flat_map(|layer| exposed("the managed settings", &layer.path, READ)).collect();
+    let mut found: Vec<Diagnosis> = managed
+        .iter()
+        .flat_map(|layer| exposed("the managed settings", &layer.path, PublicAccess::Read))
+        .collect();
     let hooks = managed.iter().flat_map(|layer| layer.ours());
     let mut programs: Vec<PathBuf> =
         hooks.filter_map(|entry| entry.words().into_iter().next()).map(PathBuf::from).collect();
@@ -25,7 +27,7 @@ pub fn managed_settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
     programs.dedup();
     for program in &programs {
         if program.is_absolute() {
-            found.extend(exposed("the program of the managed hooks", program, EXECUTE));
+            found.extend(exposed("the program of the managed hooks", program, PublicAccess::Execute));
         } else {
             let what = format!("the managed hooks run {}, which each user's PATH decides", program.display());
             found.push(bad(what).with_fix(format!("sudo {} install --scope managed", facts.installer)));
@@ -40,15 +42,15 @@ pub fn managed_settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
 }
 
 /// The problems of a file that only root may change and every user needs.
-fn exposed(name: &str, path: &Path, needed: u32) -> Vec<Diagnosis> {
+fn exposed(name: &str, path: &Path, access: PublicAccess) -> Vec<Diagnosis> {
     let shown = quoted(&path.to_string_lossy());
-    let mode = if needed == EXECUTE { "755" } else { "644" };
+    let mode = if access == PublicAccess::Execute { "755" } else { "644" };
     let weak = weakness(path).map(|why| {
         bad(format!("users can change {name} {}: {why}", path.display())).with_fix(format!(
             "sudo chown root {shown} && sudo chmod {mode} {shown}  # and the directories above it"
         ))
     });
-    let closed = obstacle(path, needed).map(|why| {
+    let closed = obstacle(path, access).map(|why| {
         bad(format!("some users cannot use {name} {}: {why}", path.display()))
             .with_fix(format!("sudo chmod {mode} {shown}  # and 755 the directories above it"))
     });
@@ -61,7 +63,7 @@ pub fn configuration(facts: &Facts<'_>) -> Vec<Diagnosis> {
     if path.symlink_metadata().is_err() {
         return ok("no organization's configuration").into();
     }
-    let mut found = exposed("the organization's configuration", path, READ);
+    let mut found = exposed("the organization's configuration", path, PublicAccess::Read);
     let broken = facts.policy.problems.iter().filter(|problem| {
         problem.code == Code::OrganizationBroken || (problem.path == path && problem.is_error())
     });

@@ -2,14 +2,13 @@
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::statvfs;
-use rustix::process::geteuid;
 use teamkeep_model::words::size;
 use teamkeep_store::access::{Obstacle, obstacle};
 use teamkeep_system::command::quoted;
+use teamkeep_system::os::access::{is_writable, open_mode, other_owner, user_id};
+use teamkeep_system::os::files;
 use teamkeep_system::paths::PARTS;
 
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
@@ -45,10 +44,9 @@ pub fn open_to_others(store: &Path) -> Vec<OpenPath> {
     let parts = PARTS.iter().map(|part| root.join(part));
     let open = |path: PathBuf| {
         let metadata = path.symlink_metadata().ok()?;
-        let mode = metadata.permissions().mode() & 0o777;
         let is_real = metadata.is_dir() || metadata.is_file();
-        let is_own = metadata.uid() == geteuid().as_raw();
-        (is_real && is_own && mode & 0o077 != 0).then_some(OpenPath { path, mode })
+        let mode = open_mode(&metadata).filter(|_| is_real && other_owner(&metadata).is_none())?;
+        Some(OpenPath { path, mode })
     };
     std::iter::once(root.clone()).chain(parts).filter_map(open).collect()
 }
@@ -74,7 +72,7 @@ pub fn private(facts: &Facts<'_>) -> Diagnosis {
         false => "set TEAMKEEP_HOME to a directory that only teamkeep uses".to_owned(),
     };
     let only_names = open.len() == 1 && store.canonicalize().is_ok_and(|root| root == first.path);
-    if only_names && first.mode & 0o022 == 0 {
+    if only_names && !is_writable(first.mode) {
         let what = format!("other users can list {shown} (mode {:o}), but read nothing in it", first.mode);
         return warn(what).with_fix(fix);
     }
@@ -85,15 +83,15 @@ pub fn private(facts: &Facts<'_>) -> Diagnosis {
 
 /// The problem of a store that is not a directory, or belongs to another user.
 fn unusable(store: &Path, metadata: &Metadata) -> Option<Diagnosis> {
-    let (own, shown) = (geteuid().as_raw(), store.display());
+    let (own, shown) = (user_id(), store.display());
     if !metadata.is_dir() {
         return Some(
             bad(format!("{shown} is not a directory")).with_fix("move it away, or set TEAMKEEP_HOME"),
         );
     }
-    (metadata.uid() != own).then(|| {
+    other_owner(metadata).map(|owner| {
         let fix = format!("chown -R {own} {}  # as that user or root", quoted(&store.to_string_lossy()));
-        bad(format!("{shown} belongs to another user ({})", metadata.uid())).with_fix(fix)
+        bad(format!("{shown} belongs to another user ({owner})")).with_fix(fix)
     })
 }
 
@@ -122,8 +120,8 @@ pub fn writable(facts: &Facts<'_>) -> Diagnosis {
 /// Checks the free space.
 pub fn free_space(facts: &Facts<'_>) -> Diagnosis {
     let near = nearest(&facts.paths.store);
-    match statvfs(near) {
-        Ok(space) => rate_space(space.f_bavail.saturating_mul(space.f_frsize), near),
+    match files::free_space(near) {
+        Ok(free) => rate_space(free, near),
         Err(error) => unknown(format!("cannot determine the free space at {}: {error}", near.display())),
     }
 }

@@ -1,7 +1,6 @@
 //! The destinations of notifications, and how one is sent.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use super::child::{stdin_of, wait};
@@ -10,6 +9,7 @@ use teamkeep_config::Notify;
 use teamkeep_model::time::Timestamp;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::os;
 use teamkeep_system::process::{Outcome, Run, shell_code};
 
 /// How long a command may run.
@@ -70,8 +70,8 @@ impl Destination {
 }
 
 fn run(line: &str, dir: &Path, body: &str) -> Result<String> {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", line]).current_dir(dir).env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
+    let mut command = os::process::shell(line);
+    command.current_dir(dir).env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
     let stdin = stdin_of(format!("{body}\n").as_bytes())?;
     let run = Run { stdin, captures_stderr: true, ..Run::new(command, COMMAND_TIMEOUT) };
     let (outcome, output) = wait(run).map_err(|error| Error::caused("cannot run the command", error))?;

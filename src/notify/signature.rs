@@ -1,7 +1,6 @@
 //! The signature of a post: HMAC-SHA256 by a secret that the user and the receiver know.
 
 use std::io::ErrorKind;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use hmac::{Hmac, KeyInit, Mac};
@@ -10,6 +9,7 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
+use teamkeep_system::os;
 
 /// Maximum size of the secret's file in bytes.
 const MAX_SECRET_BYTES: u64 = 4 << 10;
@@ -33,8 +33,7 @@ impl Secret {
                 ErrorKind::NotFound => Error::caused("cannot read the secret", error).hint(create(path)),
                 _ => Error::caused("cannot read the secret", error),
             })?;
-        let mode = metadata.permissions().mode() & 0o777;
-        if mode & 0o077 != 0 {
+        if let Some(mode) = os::access::open_mode(&metadata) {
             let what = format!("others have access to the secret in {} (mode {mode:o})", path.display());
             return Err(Error::new(what).hint(format!("chmod 600 {}", path.display())));
         }
@@ -65,6 +64,7 @@ impl Secret {
 mod tests {
     use super::*;
     use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
 
     fn mac(key: &[u8], text: &[u8]) -> String {
         let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap();

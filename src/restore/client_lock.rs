@@ -4,11 +4,12 @@
 //! directory's time; a lock older than ten seconds belongs to a killed process and is taken over.
 
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use super::directory::Directory;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs::{FileId, OpenMode};
+use teamkeep_system::os;
 
 pub(super) const FILE: &str = ".lock";
 const LOCK: &str = ".lock.lock";
@@ -22,8 +23,8 @@ const RENEWAL: Duration = Duration::from_secs(2);
 pub struct ClientLock<'a> {
     pub dir: &'a Directory,
     name: String,
-    inode: u64,
-    /// Keeps the directory open, so that no other one gets its inode number.
+    id: FileId,
+    /// Keeps the directory open, so that no other one gets its number.
     _open: std::fs::File,
     renewed: Instant,
 }
@@ -60,9 +61,10 @@ impl<'a> ClientLock<'a> {
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(100));
         }
-        let inode = dir.metadata(name)?.ok_or_else(|| lost(dir, name))?.ino();
-        let (name, open, now) = (name.to_owned(), std::fs::File::open(dir.path.join(name))?, Instant::now());
-        Ok(ClientLock { dir, name, inode, _open: open, renewed: now })
+        let path = dir.path.join(name);
+        let id = os::files::id(&path, &dir.metadata(name)?.ok_or_else(|| lost(dir, name))?);
+        let (name, open, now) = (name.to_owned(), os::files::open(&path, OpenMode::Read)?, Instant::now());
+        Ok(ClientLock { dir, name, id, _open: open, renewed: now })
     }
 
     /// Checks that the lock is still held, and renews it if due.
@@ -81,7 +83,8 @@ impl<'a> ClientLock<'a> {
     }
 
     fn is_ours(&self) -> bool {
-        matches!(self.dir.metadata(&self.name), Ok(Some(stat)) if stat.ino() == self.inode)
+        let path = self.dir.path.join(&self.name);
+        matches!(self.dir.metadata(&self.name), Ok(Some(found)) if os::files::id(&path, &found) == self.id)
     }
 }
 

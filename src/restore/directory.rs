@@ -6,9 +6,8 @@ use std::fs::Metadata;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW};
-
 use teamkeep_system::fs::{self, Draft, read_regular};
+use teamkeep_system::os;
 
 #[derive(Debug)]
 pub struct Directory {
@@ -116,10 +115,7 @@ impl Directory {
     /// Sets the time of a subdirectory to now.
     pub fn renew(&self, name: &str) -> io::Result<()> {
         let path = self.path.join(name);
-        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
-        let times = Timestamps { last_access: now, last_modification: now };
-        rustix::fs::utimensat(CWD, &path, &times, AtFlags::SYMLINK_NOFOLLOW)
-            .map_err(|error| fs::with_path(error.into(), "set the time of", &path))
+        os::files::renew(&path).map_err(|error| fs::with_path(error, "set the time of", &path))
     }
 }
 

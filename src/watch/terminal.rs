@@ -20,11 +20,9 @@ use ratatui_crossterm::crossterm::terminal::{
     is_raw_mode_enabled,
 };
 use ratatui_crossterm::crossterm::{SynchronizedUpdate, execute};
-use rustix::event::{PollFd, PollFlags, poll};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
-use signal_hook::iterator::Signals;
 use teamkeep_model::unicode::escape;
-use teamkeep_terminal::size;
+use teamkeep_system::os::terminal::{self, size};
+use teamkeep_system::signals::TerminalSignal;
 
 /// The wait for further keys that arrived with one.
 const MORE_KEYS: Duration = Duration::from_millis(1);
@@ -35,8 +33,8 @@ const MAX_SIZE: usize = 1_000;
 pub enum Input {
     Key(KeyEvent),
     Mouse(MouseEvent),
-    /// A signal that ends or stops the process, or the one of a new size. A terminal that is gone counts as SIGHUP.
-    Signal(i32),
+    /// A terminal that is gone counts as a hangup.
+    Signal(TerminalSignal),
 }
 
 /// The terminal while it shows a screen. Dropping it restores the terminal.
@@ -50,19 +48,18 @@ pub struct Screen {
 impl Screen {
     /// Opens the screen. Threads that end with the process pass keys and signals to `send`.
     pub fn open(send: impl Fn(Input) + Clone + Send + 'static) -> io::Result<Screen> {
-        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH])?;
+        let sender = send.clone();
+        terminal::send_signals(move |signal| sender(Input::Signal(signal)))?;
         let options = TerminalOptions { viewport: Viewport::Fixed(Rect::ZERO) };
         let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
         // Crossterm would obey NO_COLOR also with `--color always`.
         force_color_output(styled);
-        let terminal = Terminal::with_options(CrosstermBackend::new(io::stdout()), options)?;
-        let mut screen = Screen { terminal: ManuallyDrop::new(terminal), styled };
+        let backend = Terminal::with_options(CrosstermBackend::new(io::stdout()), options)?;
+        let mut screen = Screen { terminal: ManuallyDrop::new(backend), styled };
         screen.enter()?;
-        let sender = send.clone();
-        std::thread::spawn(move || signals.forever().for_each(|signal| sender(Input::Signal(signal))));
         std::thread::spawn(move || {
             let _ = read_keys(&send);
-            send(Input::Signal(SIGHUP));
+            send(Input::Signal(TerminalSignal::HANGUP));
         });
         Ok(screen)
     }
@@ -103,7 +100,7 @@ impl Screen {
     /// Restores the terminal, stops the process, and opens the screen again when the process continues.
     pub fn stop(&mut self) -> io::Result<()> {
         close();
-        signal_hook::low_level::emulate_default_handler(SIGTSTP)?;
+        terminal::stop()?;
         self.enter()
     }
 }
@@ -119,9 +116,7 @@ impl Drop for Screen {
 fn read_keys(send: &impl Fn(Input)) -> io::Result<()> {
     let stdin = io::stdin();
     loop {
-        let mut input = [PollFd::new(&stdin, PollFlags::IN)];
-        rustix::io::retry_on_intr(|| poll(&mut input, None))?;
-        if input[0].revents() != PollFlags::IN {
+        if !terminal::wait_for_input(&stdin)? {
             return Ok(());
         }
         loop {

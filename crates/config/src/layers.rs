@@ -6,9 +6,7 @@
 //! regular expressions may come from anyone; they are compiled only by `config check`, `policy trust`, and the call that
 //! needs one.
 
-use std::fs::Metadata;
 use std::io::ErrorKind;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +21,7 @@ use super::{Config, OnError};
 use teamkeep_system::env::Env;
 use teamkeep_system::error::Error;
 use teamkeep_system::fs;
+use teamkeep_system::os;
 use teamkeep_system::paths::Paths;
 
 /// The response to failures of the policy. It is "block" if a broken file sets it, or set it when it was last valid. With an
@@ -201,8 +200,10 @@ fn load_with(
 
 /// Whether the project's file is the user's own.
 fn is_same(user: Option<&Read>, project: &Path) -> bool {
-    let inode = |metadata: &Metadata| (metadata.dev(), metadata.ino());
-    user.is_some_and(|user| project.metadata().is_ok_and(|there| inode(&there) == inode(&user.metadata)))
+    let id = os::files::id;
+    user.is_some_and(|user| {
+        project.metadata().is_ok_and(|there| id(project, &there) == id(&user.source.path, &user.metadata))
+    })
 }
 
 impl Effective {

@@ -13,14 +13,10 @@ use super::notify::{FilePath, below_home};
 use super::project::{EXCLUDE_PROJECTS, ProjectRule, apply_override, renumbered, without_taken_rules};
 use super::settings::{Entry, Layer, Settings, parse, words};
 use super::source::{self, Code, Problem, Read, Source};
-use teamkeep_system::fs;
+use teamkeep_system::{fs, os};
 
 /// The organization's file. An environment variable cannot name another one: users could then avoid it.
-pub const ORGANIZATION_FILE: &str = if cfg!(target_os = "macos") {
-    "/Library/Application Support/teamkeep/teamkeep.toml"
-} else {
-    "/etc/teamkeep/teamkeep.toml"
-};
+pub const ORGANIZATION_FILE: &str = os::places::ORGANIZATION_FILE;
 /// The most names in a path of a table.
 const MAX_PATH_NAMES: usize = 4;
 /// The table that only the organization's file can have.

@@ -1,7 +1,6 @@
 //! A project's file: it can only tighten the user's policy, and its checks and rules run only if it is trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use teamkeep_model::words::count;
@@ -16,6 +15,7 @@ use super::source::{self, Code, Problem, Read, Source};
 use super::{Check, Rule, pattern};
 use teamkeep_system::error::{Cause, Error, Result};
 use teamkeep_system::fs::{JsonDocument, JsonFile};
+use teamkeep_system::os;
 use teamkeep_system::store_lock::StoreLock;
 
 /// The list to which users can only add.
@@ -336,10 +336,8 @@ impl Trust {
         let file = JsonFile::<Trust>::at(path);
         let read = file.read_bytes().map_err(|error| cannot(error.into()))?;
         let Some((bytes, metadata)) = read else { return Ok(Trust::default()) };
-        let mode = metadata.permissions().mode() & 0o777;
-        if mode & 0o022 != 0 || metadata.uid() != rustix::process::geteuid().as_raw() {
-            let owner = metadata.uid();
-            return Err(cannot(format!("others can write to it (mode {mode:o}, owner {owner})").into()));
+        if let Some(how) = os::access::written_by_others(&metadata) {
+            return Err(cannot(format!("others can write to it ({how})").into()));
         }
         file.parse(&bytes).map_err(|damage| cannot(damage.why.into()))
     }

@@ -24,6 +24,7 @@ use teamkeep_system::clock::Clock;
 use teamkeep_system::command::{command_line, find, is_executable};
 use teamkeep_system::env::Env;
 use teamkeep_system::error::Result;
+use teamkeep_system::os;
 use teamkeep_system::paths::{PARTS, Paths};
 use teamkeep_system::store_lock::StoreLock;
 use teamkeep_system::{diagnostics, fs, process};
@@ -80,8 +81,8 @@ impl Recorder {
 /// The work of a background process: [`finish`], then pruning and shipping. With an invalid configuration it does not prune:
 /// the limits may not be the user's.
 pub fn finish_in_background(started: FinishStart) -> ExitCode {
-    // The session comes first. Without permission to change it, the priority stays.
-    let _ = rustix::process::nice(10);
+    // The session comes first.
+    os::process::lower_priority();
     let env = Env::read();
     let paths = Paths::find(&env);
     if paths.check().is_err() {
@@ -118,8 +119,7 @@ pub fn finish_in_background(started: FinishStart) -> ExitCode {
 /// process waits for, unless this process ends a session whose Claude Code process is unknown: that run may be its own.
 pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     if recorder.finish == BackgroundMode::Detached {
-        // Start a new session: Claude Code's terminal and process group may end at any time.
-        let _ = rustix::process::setsid();
+        os::process::detach();
     }
     let archive = recorder.archive();
     archive.close_pending_runs(recorder.config.log.lock_patience);

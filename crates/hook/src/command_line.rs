@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::{CalledBy, FinishStart, eprint_line, finish_in_background, run};
 use teamkeep_system::error::USAGE;
-use teamkeep_system::{diagnostics, fs};
+use teamkeep_system::{diagnostics, os};
 
 /// The word that a hook call starts this program with for the work after it.
 pub(crate) const FINISH: &str = "finish";
@@ -62,8 +62,8 @@ fn finish_start(options: &[&str]) -> Option<FinishStart> {
 
 /// The hook program.
 pub fn main(args: &[OsString]) -> ExitCode {
-    fs::ignore_sigxfsz();
-    fs::set_umask();
+    os::files::report_size_limit();
+    os::files::set_umask();
     diagnostics::exit_on_panic(diagnostics::HOOK_PANIC_EXIT_CODE, || {});
     let words: Option<Vec<&str>> = args.iter().skip(1).map(|word| word.to_str()).collect();
     match words.as_deref().map_or(Invocation::Unknown, Invocation::of) {

@@ -1,23 +1,17 @@
 //! A settings file on disk: found by scope, read, and replaced as a whole with its owner and mode.
 
 use crate::layer::{content, resolve_links};
-use rustix::fs::{Access, OFlags, flistxattr, fremovexattr};
-use rustix::io::Errno;
-use std::fs::{File, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
-use teamkeep_system::fs;
+use teamkeep_system::fs::{self, OpenMode};
+use teamkeep_system::os;
 
 /// After this time, temporary files of a killed install can be removed.
 const STALE: Duration = Duration::from_secs(600);
-/// Everyone can read a file, and only its owner can change it.
-const PUBLIC_FILE: u32 = 0o644;
-/// Everyone can use a directory, and only root can change it.
-const PUBLIC_DIR: u32 = 0o755;
 
 /// A settings file as found.
 #[derive(Debug, Clone)]
@@ -92,8 +86,7 @@ impl SettingsFile {
     /// It changed since it was read, or cannot be written; then it is unchanged.
     pub fn replace(&self, content: &[u8]) -> Result<()> {
         if self.content.is_some() {
-            rustix::fs::access(&self.real, Access::WRITE_OK)
-                .map_err(|error| self.failure(error.into(), "write"))?;
+            os::access::check_writable(&self.real).map_err(|error| self.failure(error, "write"))?;
         }
         let temporary = fs::temporary_path(&self.real);
         let replaced = match self.write(&temporary, content) {
@@ -129,20 +122,17 @@ impl SettingsFile {
 
     /// Writes a new file. Returns whether it has everything that the old one has, so that it may replace it.
     fn write(&self, temporary: &Path, content: &[u8]) -> io::Result<bool> {
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        if self.content.is_some() {
+        let mut is_complete = true;
+        let mut file = if self.content.is_some() {
             // Private until the old file's permissions are known.
-            options.mode(0o600);
-        }
-        let mut file = options.open(temporary)?;
-        let is_complete = match &self.content {
-            Some(_) => copy_metadata(fs::open_regular(&self.real)?.file(), &file)?,
-            None => true,
+            let file = os::files::open(temporary, OpenMode::Create)?;
+            is_complete = os::metadata::copy(fs::open_regular(&self.real)?.file(), &file)?;
+            file
+        } else {
+            OpenOptions::new().write(true).create_new(true).open(temporary)?
         };
         if self.content.is_none() && self.is_public {
-            // Whatever the umask is.
-            file.set_permissions(Permissions::from_mode(PUBLIC_FILE))?;
+            os::access::make_public(&file)?;
         }
         file.write_all(content)?;
         file.sync_all()?;
@@ -152,10 +142,10 @@ impl SettingsFile {
     /// Overwrites the file in place. The old content is restored on failure.
     fn overwrite(&self, content: &[u8]) -> Result<()> {
         self.check_unchanged()?;
-        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits() as i32;
-        let opened = OpenOptions::new().write(true).custom_flags(flags).open(&self.real);
-        let write = |file: &File, content: &[u8]| {
-            file.write_all_at(content, 0)?;
+        let opened = os::files::open(&self.real, OpenMode::Overwrite);
+        let write = |mut file: &File, content: &[u8]| {
+            file.rewind()?;
+            file.write_all(content)?;
             file.set_len(content.len() as u64)?;
             file.sync_all()
         };
@@ -189,8 +179,7 @@ pub fn make_public_directories(directory: &Path) -> io::Result<usize> {
     let missing: Vec<PathBuf> =
         directory.ancestors().take_while(|path| !path.is_dir()).map(Path::to_path_buf).collect();
     for path in missing.iter().rev() {
-        let created = std::fs::create_dir(path)
-            .and_then(|()| std::fs::set_permissions(path, Permissions::from_mode(PUBLIC_DIR)));
+        let created = std::fs::create_dir(path).and_then(|()| os::access::make_public_dir(path));
         created.map_err(|error| fs::with_path(error, "create the directory", path))?;
     }
     Ok(missing.len())
@@ -199,48 +188,6 @@ pub fn make_public_directories(directory: &Path) -> io::Result<usize> {
 /// Whether the disk is full.
 fn is_full(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
-}
-
-// The owner and mode of a file that is replaced.
-
-/// The access control list of a file. With a list, the group bits of the mode are its mask; a mode without its list
-/// would grant access to others.
-const ACCESS: &str = "system.posix_acl_access";
-/// The kernel's limit for all names, in bytes.
-const MAX_XATTR_BYTES: usize = 64 * 1024;
-
-/// Gives `new` the owner and mode of `old`. Returns `false` if `new` must not replace it: it cannot have that owner, or `old`
-/// has hard links, an access control list or attributes of the user. The new file never grants more access than the old one.
-pub(super) fn copy_metadata(old: &File, new: &File) -> io::Result<bool> {
-    let then = old.metadata()?;
-    if then.nlink() > 1 || has_attributes(old) {
-        return Ok(false);
-    }
-    // Only a privileged user can change the owner, or set a group of others.
-    let _ = fchown(new, Some(then.uid()), Some(then.gid()));
-    let now = new.metadata()?;
-    if (now.uid(), now.gid()) != (then.uid(), then.gid()) {
-        return Ok(false);
-    }
-    // The directory may have given it a default list.
-    match fremovexattr(new, ACCESS) {
-        Ok(()) | Err(Errno::NODATA | Errno::NOTSUP) => {}
-        Err(_) => return Ok(false),
-    }
-    new.set_permissions(Permissions::from_mode(then.mode() & 0o7777))?;
-    Ok(new.metadata()?.mode() & 0o7777 == then.mode() & 0o7777)
-}
-
-/// Whether it has a list or attributes that somebody set. The system gives others, such as labels, to the new file too.
-fn has_attributes(file: &File) -> bool {
-    let mut names = vec![0; MAX_XATTR_BYTES];
-    let length = match flistxattr(file, names.as_mut_slice()) {
-        Err(Errno::NOTSUP) => 0,
-        Err(_) => return true,
-        Ok(length) => length,
-    };
-    let mut names = names.get(..length).unwrap_or_default().split(|byte| *byte == 0);
-    names.any(|name| name == ACCESS.as_bytes() || name.starts_with(b"user."))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
 use teamkeep_system::fs::MAX_SETTINGS_BYTES;
+use teamkeep_system::os;
 use teamkeep_system::paths::Paths;
 
 /// Maximum number of hooks to check in one file.
@@ -240,8 +241,7 @@ pub fn resolve_links(path: &Path) -> Result<PathBuf> {
 // 2.1.330.
 
 /// The directory with managed settings. No environment variable names another one, here or in Claude Code.
-const DIRECTORY: &str =
-    if cfg!(target_os = "macos") { "/Library/Application Support/ClaudeCode" } else { "/etc/claude-code" };
+const DIRECTORY: &str = os::places::MANAGED_SETTINGS;
 /// teamkeep's own drop-in file.
 const DROP_IN: &str = "50-teamkeep.json";
 /// No other hooks run than those of managed settings.

@@ -13,10 +13,7 @@ use super::install_records::InstallRecords;
 use super::layer::{ONLY_MANAGED, base_file, drop_in_file};
 use super::version::{FIRST_WITH_DROP_INS, Version};
 use teamkeep_system::error::{Error, Result};
-
-/// teamkeep's own directory of the system.
-const SYSTEM: &str =
-    if cfg!(target_os = "macos") { "/Library/Application Support/teamkeep" } else { "/var/lib/teamkeep" };
+use teamkeep_system::os;
 
 /// The install records of managed settings.
 ///
@@ -24,13 +21,13 @@ const SYSTEM: &str =
 /// Their directory cannot be created.
 pub fn records() -> Result<InstallRecords> {
     // On macOS, the organization's configuration is in the same directory, and every user reads it.
-    make_public_directories(Path::new(SYSTEM))?;
+    make_public_directories(Path::new(os::places::SYSTEM))?;
     Ok(known_records())
 }
 
 /// [`records`], without creating their directory.
 pub fn known_records() -> InstallRecords {
-    InstallRecords::at(Path::new(SYSTEM).join("installs"))
+    InstallRecords::at(Path::new(os::places::SYSTEM).join("installs"))
 }
 
 /// The file to install into: where teamkeep's hooks already are, else a drop-in file if this version of Claude Code reads
@@ -72,7 +69,7 @@ fn own_drop_in() -> Result<SettingsFile> {
 /// # Errors
 /// It does not run as root.
 pub fn check_root() -> Result<()> {
-    if rustix::process::geteuid().is_root() {
+    if os::access::is_administrator() {
         return Ok(());
     }
     Err(Error::new("only root can change managed settings, which apply to every user")

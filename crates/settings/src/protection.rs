@@ -1,16 +1,16 @@
 //! Who can change or read a file that applies to every user: only root may change it, and everyone must reach it.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// The directories with the users' own directories.
-const HOMES: [&str; 3] = ["/home", "/root", "/Users"];
-/// The permission of everyone to read a file.
-pub const READ: u32 = 0o004;
-/// The permission of everyone to run a program, or to use a directory.
-pub const EXECUTE: u32 = 0o001;
-const STICKY: u32 = 0o1000;
+use teamkeep_system::os::access::{closed_mode, exposure};
+use teamkeep_system::os::places::HOMES;
+
+/// What everyone needs to do with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PublicAccess {
+    Read,
+    Execute,
+}
 
 /// Why others than root can change what is at a path, if they can: by the file, or by a directory above it.
 pub fn weakness(path: &Path) -> Option<String> {
@@ -27,28 +27,12 @@ pub fn weakness(path: &Path) -> Option<String> {
     })
 }
 
-/// Why others than root can change a file or a directory.
-fn exposure(metadata: &Metadata) -> Option<String> {
-    let (mode, uid, gid) = (metadata.mode(), metadata.uid(), metadata.gid());
-    if uid != 0 {
-        return Some(format!("belongs to user {uid}"));
-    }
-    // In such a directory, users can only replace their own files.
-    let is_sticky = metadata.is_dir() && mode & STICKY != 0;
-    if mode & 0o002 != 0 && !is_sticky {
-        return Some(format!("is writable by everyone (mode {:o})", mode & 0o7777));
-    }
-    (mode & 0o020 != 0 && gid != 0 && !is_sticky).then(|| format!("is writable by group {gid}"))
-}
-
-/// The file or directory because of which some users cannot use a file, if so. `needed` is what they need of the file.
-pub fn obstacle(path: &Path, needed: u32) -> Option<String> {
+/// The file or directory because of which some users cannot use a file, if so. `access` is what they need of the file.
+pub fn obstacle(path: &Path, access: PublicAccess) -> Option<String> {
     let real = path.canonicalize().ok()?;
     real.ancestors().enumerate().find_map(|(level, path)| {
-        let mode = path.metadata().ok()?.mode();
-        let needed = if level == 0 { needed } else { EXECUTE };
-        (mode & needed == 0)
-            .then(|| format!("{} is not open to every user (mode {:o})", path.display(), mode & 0o7777))
+        let mode = closed_mode(&path.metadata().ok()?, level == 0 && access == PublicAccess::Read)?;
+        Some(format!("{} is not open to every user (mode {mode:o})", path.display()))
     })
 }
 
@@ -61,7 +45,7 @@ pub fn is_in_home(path: &Path, home: Option<&Path>) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     use super::*;
 
@@ -86,10 +70,18 @@ mod tests {
             assert!(weakness(&file).unwrap().contains(" belongs to user "));
         }
         set(&file, 0o640);
-        assert!(obstacle(&file, READ).unwrap().contains("/sub/file is not open to every user (mode 640)"));
+        assert!(
+            obstacle(&file, PublicAccess::Read)
+                .unwrap()
+                .contains("/sub/file is not open to every user (mode 640)")
+        );
         set(&file, 0o644);
         set(&dir.path().join("sub"), 0o700);
-        assert!(obstacle(&file, READ).unwrap().contains("/sub is not open to every user (mode 700)"));
+        assert!(
+            obstacle(&file, PublicAccess::Read)
+                .unwrap()
+                .contains("/sub is not open to every user (mode 700)")
+        );
         assert_eq!(weakness(&dir.path().join("gone/file")), None);
     }
 

@@ -1,16 +1,13 @@
 //! Why the store cannot be used, and how to fix it. Nothing is written to find out.
 
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{Access, access};
-use rustix::process::geteuid;
 
 use teamkeep_system::command::quoted;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::Error;
 use teamkeep_system::fs;
+use teamkeep_system::os;
 use teamkeep_system::paths::{PARTS, Paths};
 
 /// The parts that hook calls write to.
@@ -108,9 +105,9 @@ fn is_chosen(paths: &Paths, env: &Env) -> bool {
 
 /// A directory to which this user cannot write.
 fn shut(dir: &Path) -> Option<Obstacle> {
-    let error = io::Error::from(access(dir, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).err()?);
+    let error = os::access::check_usable(dir).err()?;
     let what = format!("cannot write in {}: {error}", dir.display());
-    let is_own = dir.metadata().is_ok_and(|metadata| metadata.uid() == geteuid().as_raw());
+    let is_own = dir.metadata().is_ok_and(|metadata| os::access::other_owner(&metadata).is_none());
     let fix = match is_own {
         true => format!("chmod u+rwx {}", quoted(&dir.to_string_lossy())),
         false => "set TEAMKEEP_HOME to a directory that you can write to".to_owned(),

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use fs_err::os::unix::fs::FileExt;
 
 use teamkeep_system::fs::{self, Draft};
+use teamkeep_system::os;
 
 /// A file of one disk block does not get smaller.
 const DISK_BLOCK: u64 = 4_096;
@@ -70,7 +70,8 @@ pub fn plain_size(path: &Path) -> Option<u64> {
     }
     let file = fs::open_regular(&packed(path)).ok()?;
     let mut size = [0; 4];
-    file.read_exact_at(&mut size, file.metadata().ok()?.len().checked_sub(4)?).ok()?;
+    let start = file.metadata().ok()?.len().checked_sub(4)?;
+    os::files::read_exact_at(&file, &mut size, start).ok()?;
     Some(u32::from_le_bytes(size).into())
 }
 

@@ -4,9 +4,8 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Access;
-
 use crate::env::{Env, absolute_dirs};
+use crate::os;
 
 /// The file name of the command line. Its subcommand `hook` is what hooks ran before they had a program of their own.
 pub const NAME: &str = "teamkeep";
@@ -35,7 +34,7 @@ pub fn candidates(name: &str, search: &OsStr) -> impl Iterator<Item = PathBuf> {
 
 /// Whether it is a file that this user can execute.
 pub fn is_executable(path: &Path) -> bool {
-    path.is_file() && rustix::fs::access(path, Access::EXEC_OK).is_ok()
+    path.is_file() && os::access::can_execute(path)
 }
 
 /// Whether this is a path of the hook program, or its bare name. Its first argument is the event.

@@ -1,14 +1,13 @@
 //! Diagnostics files: teamkeep's own errors, because a hook's stderr is rarely seen.
 
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 
 use crate::clock::Clock;
-use crate::fs;
+use crate::{fs, os};
 use teamkeep_model::unicode::{self, escape};
 
 /// How a message begins that only notes a slow hook call. Notes of errors come first.
@@ -45,8 +44,7 @@ fn write(dir: &Path, clock: &Clock, message: &str) -> Option<()> {
     let line = format!("{} [{}] {safe}{cut}\n", clock.now(), std::process::id());
     file.write_all(line.as_bytes()).ok()?;
     // The appender does not set modes; the directory is already private.
-    let mode = std::fs::Permissions::from_mode(fs::PRIVATE_FILE);
-    std::fs::set_permissions(path, mode).ok()
+    os::access::make_private(&path).ok()
 }
 
 /// Makes room for a new file. The appender would print errors to stderr, which belongs to the hook's response.
@@ -92,6 +90,8 @@ pub fn with_panic_exit_code<T>(code: i32, run: impl FnOnce() -> T) -> T {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     fn files(dir: &Path) -> Vec<std::path::PathBuf> {

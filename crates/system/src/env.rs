@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use crate::error::Error;
+use crate::os;
 use teamkeep_model::time;
 
 pub const VARIABLES: &[(&str, &str)] = &[
@@ -84,8 +85,8 @@ impl Env {
             task_list: value("CLAUDE_CODE_TASK_LIST_ID").map(|list| list.to_string_lossy().into_owned()),
             trace_parent: text("TRACEPARENT"),
             pane: text("TMUX_PANE"),
-            home: path("HOME"),
-            tmp: path("TMPDIR"),
+            home: path(os::places::HOME_VARIABLE),
+            tmp: path(os::places::TMP_VARIABLE),
             search: value("PATH"),
             term: text("TERM"),
         }
@@ -109,7 +110,7 @@ impl Env {
 
     /// The name of the user.
     pub fn user() -> Option<String> {
-        text("USER")
+        text(os::places::USER_VARIABLE)
     }
 
     /// The name of the AWS profile, and the files with the credentials and the settings of the profiles.
@@ -160,9 +161,9 @@ pub fn absolute_dirs(search: &OsStr) -> impl Iterator<Item = PathBuf> {
 }
 
 /// The search path of this process with only its [`absolute_dirs`].
-pub(crate) fn absolute_search() -> OsString {
+pub fn absolute_search() -> OsString {
     let search = value("PATH").unwrap_or_default();
     let absolute = std::env::join_paths(absolute_dirs(&search)).unwrap_or_default();
     // An empty search path is the current directory.
-    if absolute.is_empty() { OsString::from("/usr/bin:/bin") } else { absolute }
+    if absolute.is_empty() { OsString::from(os::places::SEARCH) } else { absolute }
 }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::os;
 use crate::process::{Outcome, Progress, Run, program};
 
 /// Variables that would point git to another repository or to a program, and a secret that it does not need. Git sets
@@ -166,7 +166,7 @@ fn subsections<'a>(keys: impl Iterator<Item = &'a [u8]>, section: &[u8]) -> BTre
 /// An option that sets a key to the value of a variable. With `-c`, a key ends at its first `=`.
 fn setting(section: &str, name: &[u8], key: &str, (variable, _): (&str, &str)) -> OsString {
     let [section, key, variable] = [section, key, variable].map(str::as_bytes);
-    OsString::from_vec([b"--config-env=", section, b".", name, key, b"=", variable].concat())
+    os::files::os_string([b"--config-env=", section, b".", name, key, b"=", variable].concat())
 }
 
 #[cfg(test)]
@@ -187,6 +187,6 @@ mod tests {
         assert_eq!(names(b"filter."), [b"a".as_slice(), b"a.b=c", b"\xff"]);
         assert_eq!(names(b"hook."), [b"a"]);
         let option = setting("filter", b"a.b=\xff", ".clean", EMPTY);
-        assert_eq!(option.into_vec(), b"--config-env=filter.a.b=\xff.clean=TEAMKEEP_GIT_EMPTY");
+        assert_eq!(option.as_encoded_bytes(), b"--config-env=filter.a.b=\xff.clean=TEAMKEEP_GIT_EMPTY");
     }
 }

@@ -1,12 +1,11 @@
 //! The paths of teamkeep's store and configuration, and of Claude Code's directory.
 
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::env::Env;
 use crate::error::{Cause, Error, Result};
-use crate::fs;
+use crate::{fs, os};
 
 macro_rules! parts {
     ($($(#[$about:meta])* $part:ident = $name:literal,)+) => {
@@ -66,8 +65,8 @@ impl Paths {
         let store = env.store.clone().filter(|store| store.is_absolute()).unwrap_or_else(|| match &dirs {
             Some(dirs) => dirs.data_dir().to_path_buf(),
             None => {
-                let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from("/tmp"));
-                let path = tmp.join(format!("teamkeep-{}", rustix::process::getuid().as_raw()));
+                let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from(os::places::TMP));
+                let path = tmp.join(format!("teamkeep-{}", os::access::user_id()));
                 let why = if env.home.is_some() { "HOME is not an absolute path" } else { "HOME is not set" };
                 warning = Some(format!("{why}: recording to {}", path.display()));
                 path
@@ -94,7 +93,7 @@ impl Paths {
 
     /// Points the store to a path that cannot exist (below a device), so that nothing is written or read.
     pub fn abandon(&mut self) {
-        let nowhere = PathBuf::from("/dev/null/teamkeep");
+        let nowhere = PathBuf::from(os::places::NOWHERE);
         if self.config.starts_with(&self.store) {
             self.config = nowhere.join("teamkeep.toml");
         }
@@ -108,13 +107,13 @@ impl Paths {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             other => other.map_err(|error| self.refuse(error))?,
         };
-        let (mode, own) = (metadata.permissions().mode() & 0o777, rustix::process::getuid().as_raw());
-        let why = match metadata.file_type() {
-            kind if kind.is_symlink() => "it is a symlink".to_owned(),
-            kind if !kind.is_dir() => "it is not a directory".to_owned(),
-            _ if metadata.uid() != own => format!("it belongs to another user ({})", metadata.uid()),
-            _ if mode & 0o077 != 0 => format!("it is open to other users (mode {mode:o})"),
-            _ => return Ok(()),
+        let kind = metadata.file_type();
+        let why = match (os::access::other_owner(&metadata), os::access::open_mode(&metadata)) {
+            _ if kind.is_symlink() => "it is a symlink".to_owned(),
+            _ if !kind.is_dir() => "it is not a directory".to_owned(),
+            (Some(owner), _) => format!("it belongs to another user ({owner})"),
+            (None, Some(mode)) => format!("it is open to other users (mode {mode:o})"),
+            (None, None) => return Ok(()),
         };
         Err(self.refuse(why))
     }

@@ -1,16 +1,15 @@
 //! Process identity and supervised child processes.
 
-use std::io::{self, PipeReader, Read};
+use std::io;
 use std::ops::ControlFlow;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, test_kill_process, waitid};
-
 use crate::env::absolute_search;
+use crate::os;
+use crate::os::input::TimedInput;
+pub use crate::os::process::{host_name, shell_code};
+use crate::os::process::{is_missing, is_zombie, name_and_parent, own_space, start_of};
 use crate::signals::{HeldSignals, was_signalled};
 use teamkeep_model::ProcessId;
 
@@ -20,9 +19,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Kills the process group of a child, and the child in case it left the group. Waits at most one second.
 fn end(child: &mut Child) -> Option<ExitStatus> {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ = kill_process_group(group, Signal::KILL);
-    }
+    os::process::kill_group(child);
     let _ = child.kill();
     let start = Instant::now();
     while start.elapsed() < Duration::from_secs(1) {
@@ -38,12 +35,7 @@ fn end(child: &mut Child) -> Option<ExitStatus> {
 /// Whether the process has certainly ended. Another host or namespace, or missing data, is not certain. A process with the same
 /// number and another start time is another process.
 pub fn is_gone(pid: u32, space: Option<&str>, start: Option<&str>) -> bool {
-    let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return false };
-    let ended = || match test_kill_process(id) {
-        Ok(()) => began_at_another_time(pid, start) || is_zombie(pid),
-        Err(error) => error == Errno::SRCH,
-    };
-    !is_elsewhere(space) && ended()
+    !is_elsewhere(space) && (is_missing(pid) || began_at_another_time(pid, start) || is_zombie(pid))
 }
 
 /// Identifies a process in this process's namespace.
@@ -55,11 +47,6 @@ pub fn identify(pid: u32) -> ProcessId {
 /// Whether this process has certainly ended.
 pub fn is_over(process: &ProcessId) -> bool {
     is_gone(process.pid, process.space.as_deref(), process.start.as_deref())
-}
-
-/// The name that the system has for this machine.
-pub fn host_name() -> String {
-    rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 /// Returns whether the process with this number is certainly not the expected one.
@@ -75,33 +62,7 @@ fn began_at_another_time(pid: u32, start: Option<&str>) -> bool {
 /// namespace of every Linux host has the same one.
 fn is_elsewhere(space: Option<&str>) -> bool {
     let Some((host, namespace)) = space.and_then(|space| space.split_once('#')) else { return false };
-    let other_host = || rustix::system::uname().nodename().to_str().is_ok_and(|own| own != host);
-    own_space().is_some_and(|own| own != namespace) || (!host.is_empty() && other_host())
-}
-
-fn own_space() -> Option<String> {
-    std::fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok()
-}
-
-/// Start time of a process, in ticks since boot: field 22 of its `stat`, counted after the name in parentheses.
-pub(crate) fn start_of(pid: u32) -> Option<String> {
-    stat(pid)?.split(' ').nth(19).map(str::to_owned)
-}
-
-/// Whether the process has ended and its parent has not collected its status. A process whose first thread ended before its others is
-/// not a zombie.
-fn is_zombie(pid: u32) -> bool {
-    let Some(stat) = stat(pid) else { return false };
-    let mut fields = stat.split(' ');
-    let has_ended = matches!(fields.next(), Some("Z" | "X"));
-    has_ended
-        && fields.nth(16).and_then(|threads| threads.parse().ok()).is_some_and(|threads: u32| threads < 2)
-}
-
-/// The fields of `/proc/PID/stat` behind the program's name, the state first.
-fn stat(pid: u32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    stat.rsplit_once(") ").map(|(_, fields)| fields.to_owned())
+    own_space().is_some_and(|own| own != namespace) || (!host.is_empty() && host_name() != host)
 }
 
 /// A command whose program is found only in the absolute entries of the search path.
@@ -111,9 +72,9 @@ pub fn program(name: &str) -> Command {
     command
 }
 
-/// Starts a process without waiting for it. It stays in this process group, because it calls `setsid` first, which the leader of a
-/// group cannot.
+/// Starts a process without waiting for it.
 pub fn start(command: &mut Command) -> io::Result<()> {
+    os::process::prepare_background(command);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }
 
@@ -177,32 +138,30 @@ impl Run {
             return Ok(Outcome::Stopped);
         }
         let start = Instant::now();
-        let (mut pipe, writer) = io::pipe()?;
+        let (pipe, writer) = io::pipe()?;
         let stderr = if self.captures_stderr { writer.try_clone()?.into() } else { self.stderr };
-        self.command.stderr(stderr);
-        let child = self.command.stdin(self.stdin).stdout(writer).process_group(0).spawn()?;
+        self.command.stdin(self.stdin).stdout(writer).stderr(stderr);
+        let mut group = Group { child: os::process::spawn_group(&mut self.command)?, ended: false };
         // This process's copies of the pipe's write end would hide its end.
         drop(self.command);
-        let mut group = Group { pid: Pid::from_child(&child), child, ended: false };
+        let (mut pipe, mut chunk) = (TimedInput::new(pipe), [0u8; 16 * 1024]);
         let mut open = true;
         let stop = loop {
             // Checked before reading, so that all output of an ended process is in the pipe.
-            if (!open || !self.until_closed) && has_ended(group.pid)? {
+            if (!open || !self.until_closed) && os::process::has_ended(&mut group.child)? {
                 break None;
             }
             let left = self.limit.saturating_sub(start.elapsed());
             if left.is_zero() {
                 break Some(Outcome::TimedOut);
             }
-            if open && is_ready(&pipe, left.min(POLL_INTERVAL))? {
-                let mut is_stopped = false;
-                open = read(&mut pipe, &mut |bytes| {
-                    is_stopped = observer(Progress::Output(bytes)).is_break();
-                })? > 0;
-                if is_stopped {
+            if open {
+                let read = pipe.read(&mut chunk, left.min(POLL_INTERVAL))?;
+                open = read != Some(0);
+                if observer(Progress::Output(&chunk[..read.unwrap_or_default()])).is_break() {
                     break Some(Outcome::Stopped);
                 }
-            } else if !open {
+            } else {
                 std::thread::sleep(left.min(POLL_INTERVAL));
             }
             if was_signalled() || observer(Progress::Running(start.elapsed())).is_break() {
@@ -211,10 +170,9 @@ impl Run {
         };
         let status = group.end();
         let mut left_behind = LEFT_BEHIND;
-        while open && left_behind > 0 && is_ready(&pipe, Duration::ZERO)? {
-            let count = read(&mut pipe, &mut |bytes| {
-                let _ = observer(Progress::Output(bytes));
-            })?;
+        while open && left_behind > 0 {
+            let Some(count) = pipe.read(&mut chunk, Duration::ZERO)? else { break };
+            let _ = observer(Progress::Output(&chunk[..count]));
             open = count > 0;
             left_behind = left_behind.saturating_sub(count);
         }
@@ -223,14 +181,8 @@ impl Run {
     }
 }
 
-/// The exit code as a shell reports it: 128 and more for a signal.
-pub fn shell_code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
-}
-
 struct Group {
     child: Child,
-    pid: Pid,
     ended: bool,
 }
 
@@ -250,40 +202,6 @@ impl Drop for Group {
     }
 }
 
-/// Whether the process has ended. It is not reaped.
-fn has_ended(pid: Pid) -> io::Result<bool> {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    match waitid(WaitId::Pid(pid), options) {
-        Ok(status) => Ok(status.is_some()),
-        Err(Errno::INTR) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn is_ready(pipe: &PipeReader, patience: Duration) -> io::Result<bool> {
-    let timeout = Timespec { tv_sec: patience.as_secs() as _, tv_nsec: patience.subsec_nanos() as _ };
-    match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&timeout)) {
-        Ok(count) => Ok(count > 0),
-        Err(Errno::INTR) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Reads the available bytes; 0 at the end.
-fn read(pipe: &mut PipeReader, take: &mut impl FnMut(&[u8])) -> io::Result<usize> {
-    let mut chunk = [0u8; 16 * 1024];
-    loop {
-        match pipe.read(&mut chunk) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-            Ok(count) => {
-                take(&chunk[..count]);
-                return Ok(count);
-            }
-        }
-    }
-}
-
 // Versions whose hooks have no `CLAUDE_PID` in their environment: the process of Claude Code is found above the hook. Of
 // the measured versions (2.1.47, 2.1.177, 2.1.328), only the last one has the variable.
 
@@ -294,27 +212,23 @@ const SHELLS: [&str; 7] = ["sh", "bash", "dash", "zsh", "ash", "ksh", "busybox"]
 
 const HEIGHT: usize = 4;
 
-/// Finds the process of Claude Code above this one, with only shells in between. `None` if the system has no `/proc`.
+/// Finds the process of Claude Code above this one, with only shells in between. `None` if the system does not show processes.
 pub fn find_client_ancestor() -> Option<u32> {
-    above(std::os::unix::process::parent_id(), &|pid| {
-        std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()
-    })
+    above(os::process::parent(), &name_and_parent)
 }
 
-fn above(first: u32, stat: &dyn Fn(u32) -> Option<String>) -> Option<u32> {
+fn above(first: u32, name_and_parent: &dyn Fn(u32) -> Option<(String, u32)>) -> Option<u32> {
     let mut pid = first;
     for _ in 0..HEIGHT {
-        let stat = stat(pid)?;
-        // The name is in parentheses and may contain some. After it come the state and the parent.
-        let (head, rest) = stat.rsplit_once(") ")?;
-        let (_, name) = head.split_once('(')?;
+        let (name, parent) = name_and_parent(pid)?;
+        let name = name.strip_suffix(os::places::PROGRAM_SUFFIX).unwrap_or(&name);
         if name == CLIENT {
             return Some(pid);
         }
         if !SHELLS.contains(&name) {
             return None;
         }
-        pid = rest.split(' ').nth(1)?.parse().ok()?;
+        pid = parent;
     }
     None
 }
@@ -336,8 +250,8 @@ mod tests {
         assert!(!is_gone(own, None, None));
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let pid = child.id();
-        waitid(WaitId::Pid(Pid::from_child(&child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).unwrap();
-        assert_eq!(is_gone(pid, None, None), stat(pid).is_some(), "a zombie, where /proc shows it");
+        while !os::process::has_ended(&mut child).unwrap() {}
+        assert_eq!(is_gone(pid, None, None), start_of(pid).is_some(), "a zombie, where the system shows it");
         child.wait().unwrap();
         assert!(is_gone(pid, None, None));
         assert!(!is_gone(pid, Some("elsewhere#pid:[1]"), None), "another namespace cannot be judged");
@@ -384,7 +298,7 @@ mod tests {
     fn found(family: &[(u32, &str, u32)]) -> Option<u32> {
         above(9, &|pid| {
             let (_, name, parent) = family.iter().find(|(known, ..)| *known == pid)?;
-            Some(format!("{pid} ({name}) S {parent} 1 1 0"))
+            Some(((*name).to_owned(), *parent))
         })
     }
 
@@ -401,6 +315,5 @@ mod tests {
         assert_eq!(found(&[(9, "sh", 1), (1, "init", 0)]), None);
         assert_eq!(found(&[(9, "sh", 9)]), None, "a cycle ends the search");
         assert_eq!(found(&[]), None, "nothing is known where the system does not tell");
-        assert_eq!(found(&[(9, "sh", 8), (8, "a) S (claude", 7)]), None);
     }
 }

@@ -3,7 +3,25 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use rustix::process::Signal;
+use crate::os;
+
+/// A signal to a program on the whole terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TerminalSignal {
+    /// Ctrl-C.
+    Interrupt,
+    /// Stop until the shell continues the process.
+    Stop,
+    /// The terminal has another size.
+    Resized,
+    /// End, by the signal with this number.
+    End(i32),
+}
+
+impl TerminalSignal {
+    /// The terminal is gone.
+    pub const HANGUP: TerminalSignal = TerminalSignal::End(1);
+}
 
 /// Whether a signal arrived.
 static RECEIVED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
@@ -15,12 +33,7 @@ static ENDS_PROCESS: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// 2.1.328 sends SIGTERM, and a closed pane also causes SIGHUP. The payload has arrived by then, and the call needs only a few
 /// more milliseconds.
 pub fn defer() {
-    for signal in [Signal::HUP, Signal::INT, Signal::TERM] {
-        // If registration fails, the default behavior remains. Register the note first: the second handler may end the
-        // process.
-        let _ = signal_hook::flag::register(signal.as_raw(), RECEIVED.clone());
-        let _ = signal_hook::flag::register_conditional_default(signal.as_raw(), ENDS_PROCESS.clone());
-    }
+    os::signals::note(&RECEIVED, &ENDS_PROCESS);
 }
 
 /// Whether a signal arrived, so that no response will be read: then further signals are ignored while the process cleans up.

@@ -1,42 +1,30 @@
 //! Bounded reading of a stdin that may never end.
 
-use std::io::{self, Read};
-use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use crate::os::input::{InputSource, TimedInput};
 use teamkeep_model::payload::Input;
 
 /// Reads to the end of input, for at most `patience` in total. Bytes beyond the first `most` are read and dropped, so
 /// that the writer does not get a broken pipe.
-pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Input {
+pub fn read(from: impl InputSource, most: usize, patience: Duration) -> Input {
     let start = Instant::now();
+    let mut input = TimedInput::new(from);
     let mut bytes = Vec::new();
     let mut dropped = 0u64;
     // Most payloads are small, and each page of the chunk costs a page fault. The chunk is never smaller than the
-    // buffer of `Stdin`, which would otherwise hold bytes that `poll` does not report.
+    // buffer of `Stdin`.
     let mut chunk = vec![0u8; 8 * 1024];
-    // Whether the writer has closed the pipe: no read waits any more.
-    let mut is_closed = false;
     let problem = loop {
         let left = patience.saturating_sub(start.elapsed());
-        let timeout = Timespec { tv_sec: left.as_secs() as _, tv_nsec: left.subsec_nanos() as _ };
-        let mut polled = [PollFd::new(&from, PollFlags::IN)];
-        let ready = if is_closed { Ok(1) } else { poll(&mut polled, Some(&timeout)) };
-        is_closed |= polled[0].revents().contains(PollFlags::HUP);
-        match ready {
-            Ok(1..) if !left.is_zero() => {}
-            Err(Errno::INTR) if !left.is_zero() => continue,
-            // Also stop reading from a stdin that never ends.
-            Ok(_) | Err(Errno::INTR) => {
-                break Some(format!("stdin did not end within {} ms", patience.as_millis()));
-            }
-            Err(error) => break Some(format!("cannot wait for stdin: {error}")),
+        // Also stop reading from a stdin that never ends.
+        if left.is_zero() {
+            break Some(format!("stdin did not end within {} ms", patience.as_millis()));
         }
-        match from.read(&mut chunk) {
-            Ok(0) => break None,
-            Ok(count) => {
+        match input.read(&mut chunk, left) {
+            Ok(None) => {}
+            Ok(Some(0)) => break None,
+            Ok(Some(count)) => {
                 let kept = count.min(most - bytes.len());
                 bytes.extend_from_slice(&chunk[..kept]);
                 dropped += (count - kept) as u64;
@@ -44,8 +32,6 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
                     chunk.resize(64 * 1024, 0);
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => break Some(format!("cannot read stdin: {error}")),
         }
     };
@@ -57,7 +43,7 @@ pub fn read<R: Read + AsFd>(mut from: R, most: usize, patience: Duration) -> Inp
 
 #[cfg(test)]
 mod tests {
-    use std::io::Write;
+    use std::io::{self, Write};
 
     use super::*;
 

@@ -12,5 +12,5 @@ mod when;
 pub use context::{Context, explained};
 pub use pager::Paged;
 pub use progress::Progress;
-pub use ui::{Ui, escaped_json, quiet, size};
+pub use ui::{Ui, escaped_json, quiet};
 pub use when::{RunTimes, When, compact, parse_time};

@@ -4,10 +4,10 @@
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::Style;
-use rustix::termios::tcgetwinsize;
 use unicode_width::UnicodeWidthStr;
 
 use teamkeep_model::unicode::escape;
+use teamkeep_system::os::terminal::stderr_size;
 
 /// Longer lines are hard to read.
 const MAX_COLUMNS: usize = 100;
@@ -56,9 +56,8 @@ pub fn print(line: &str) {
 
 /// The width of the terminal at stderr; `None` in a pipe.
 fn columns() -> Option<usize> {
-    let stderr = io::stderr();
-    let size = stderr.is_terminal().then(|| tcgetwinsize(&stderr).ok()).flatten()?;
-    Some(usize::from(size.ws_col).min(MAX_COLUMNS)).filter(|columns| *columns >= MIN_COLUMNS)
+    let (columns, _) = stderr_size().filter(|_| io::stderr().is_terminal())?;
+    Some(columns.min(MAX_COLUMNS)).filter(|columns| *columns >= MIN_COLUMNS)
 }
 
 /// Text after this many columns; its other lines are indented as far.

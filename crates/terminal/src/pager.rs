@@ -3,14 +3,11 @@
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::process::{Child, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use anstream::ColorChoice;
 use anstream::adapter::StripBytes;
-use signal_hook::consts::SIGINT;
-use teamkeep_system::env::{Env, absolute_dirs};
-use teamkeep_system::process::program;
+use teamkeep_system::env::{Env, absolute_dirs, absolute_search};
+use teamkeep_system::os;
 
 const DEFAULT: &str = "less";
 /// The options of `less` when `LESS` is not set: quit if the text fits on one screen, show colors, keep the screen.
@@ -37,8 +34,8 @@ impl Choice {
 
     /// Starts the pager through the shell, as `git` does: the command may have options.
     fn spawn(&self) -> Option<Child> {
-        let mut shell = program("/bin/sh");
-        shell.args(["-c", self.command.as_deref()?]).stdin(Stdio::piped());
+        let mut shell = os::process::shell(self.command.as_deref()?);
+        shell.env("PATH", absolute_search()).stdin(Stdio::piped());
         if !Env::has_less_options() {
             shell.env("LESS", LESS);
         }
@@ -80,7 +77,7 @@ impl Paged {
         self.pager = std::mem::take(&mut self.choice).spawn();
         if self.pager.is_some() {
             // Ctrl-C is for the pager.
-            let _ = signal_hook::flag::register(SIGINT, Arc::new(AtomicBool::new(false)));
+            os::signals::ignore_interrupt();
         }
         let text = std::mem::take(&mut self.buffer);
         self.put(&text)

@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::AnsiColor;
-use rustix::termios::tcgetwinsize;
 use teamkeep_model::unicode::{escape, is_unsafe_on_terminal};
 use teamkeep_system::error::Error;
+use teamkeep_system::os::terminal::size;
 
 use crate::message;
 use crate::pager::{self, Paged};
@@ -113,12 +113,6 @@ impl Ui {
     pub fn columns(&self) -> Option<usize> {
         size().filter(|_| self.is_terminal()).map(|(columns, _)| columns)
     }
-}
-
-/// The columns and rows of the terminal at stdout.
-pub fn size() -> Option<(usize, usize)> {
-    let size = tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0 && size.ws_row > 0)?;
-    Some((size.ws_col.into(), size.ws_row.into()))
 }
 
 fn prefixed(color: AnsiColor, prefix: &str, text: impl Display) {

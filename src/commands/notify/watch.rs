@@ -12,7 +12,7 @@ use teamkeep_model::event::SafeName;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::Result;
 use teamkeep_system::store_lock::StoreLock;
-use teamkeep_system::{diagnostics, signals};
+use teamkeep_system::{diagnostics, os, signals};
 use teamkeep_terminal::Context;
 
 /// The interval for comparing sizes and times of the run's files.
@@ -41,9 +41,8 @@ pub struct Args {
 
 /// Watches until the team ends. Problems are in the diagnostics: the process has no terminal.
 pub fn run(context: Context, args: &Args) -> Result<ExitCode> {
-    // A new session: Claude Code's terminal and process group may end at any time.
-    let _ = rustix::process::setsid();
-    let _ = rustix::process::nice(10);
+    os::process::detach();
+    os::process::lower_priority();
     signals::defer();
     let (paths, clock) = (context.paths.clone(), context.clock);
     let watched = watch(context, &args.run);

@@ -7,8 +7,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use ratatui_crossterm::crossterm::event::{KeyCode, KeyModifiers};
-use rustix::process::{Signal, kill_current_process_group};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
 
 use super::catalog;
 use crate::watch::{
@@ -18,6 +16,8 @@ use crate::watch::{
 use reader::Reader;
 use teamkeep_model::words::FEW;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::os::terminal::stop_group;
+use teamkeep_system::signals::TerminalSignal;
 use teamkeep_terminal::Context;
 
 /// The interval of drawing while a run is played back.
@@ -105,7 +105,7 @@ impl Board<'_> {
             };
             if drawn.is_err() {
                 // The terminal is gone. Its signal may be late.
-                return Ok(ended_by(SIGHUP));
+                return Ok(ended_by(TerminalSignal::HANGUP));
             }
             let first = events.recv_timeout(self.interval());
             if let Ok(recording) = &self.recording {
@@ -124,15 +124,14 @@ impl Board<'_> {
     fn handle(&mut self, event: Event) -> Result<Option<ExitCode>> {
         match event {
             Event::Recording(new) => self.renew(*new?),
-            Event::Input(Input::Signal(SIGWINCH)) => self.screen.resize()?,
-            Event::Input(Input::Signal(SIGTSTP)) => self.screen.stop()?,
-            Event::Input(Input::Signal(SIGINT)) => return Ok(Some(ExitCode::SUCCESS)),
+            Event::Input(Input::Signal(TerminalSignal::Resized)) => self.screen.resize()?,
+            Event::Input(Input::Signal(TerminalSignal::Stop)) => self.screen.stop()?,
             Event::Input(Input::Signal(signal)) => return Ok(Some(ended_by(signal))),
             // The terminal passes Ctrl-Z as a key. Like the terminal's own signal, it also stops a script that runs this.
             Event::Input(Input::Key(key))
                 if key.code == KeyCode::Char('z') && key.modifiers == KeyModifiers::CONTROL =>
             {
-                let _ = kill_current_process_group(Signal::TSTP);
+                stop_group();
             }
             Event::Input(Input::Mouse(event)) => {
                 let Ok(recording) = &self.recording else { return Ok(None) };
@@ -179,6 +178,9 @@ impl Board<'_> {
 }
 
 /// The exit code of a command that a signal ended, as shells report it.
-fn ended_by(signal: i32) -> ExitCode {
-    ExitCode::from(u8::try_from(128 + signal).unwrap_or(1))
+fn ended_by(signal: TerminalSignal) -> ExitCode {
+    match signal {
+        TerminalSignal::End(number) => ExitCode::from(u8::try_from(128 + number).unwrap_or(1)),
+        _ => ExitCode::SUCCESS,
+    }
 }

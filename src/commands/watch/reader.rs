@@ -1,6 +1,5 @@
 //! Reads the run that `watch` shows: once, and again in the background when it has changed.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -14,6 +13,7 @@ use teamkeep_history::timeline::{Fingerprint, OpenedRun, RunCatalog, is_client_g
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log::Segment;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs::Stamp;
 use teamkeep_terminal::Context;
 
 /// The interval for checking the log of a running team.
@@ -48,11 +48,8 @@ pub struct Shown {
 /// A run that was read.
 pub type First = (Shown, OpenedRun, Recording);
 
-/// Size, and time in seconds and nanoseconds.
-type Stamp = (u64, i64, i64);
-
 /// The files of a run, the team's files in Claude Code's directory, and the indexes of all running teams.
-type Files = (Fingerprint, Vec<Option<Stamp>>, Vec<(PathBuf, Option<Stamp>)>);
+type Files = (Fingerprint, Vec<Option<(u64, i64)>>, Vec<(PathBuf, Option<(u64, i64)>)>);
 
 impl Shown {
     pub fn catalog(&self) -> &RunCatalog {
@@ -170,8 +167,8 @@ impl Reader<'_> {
         let index = run.subject().and_then(|subject| catalog.archive.index(&subject));
         let client = run.client_dir(self.context.paths.client.as_deref());
         let stamp = |path: &Path| {
-            let there = path.symlink_metadata().ok()?;
-            Some((there.size(), there.mtime(), there.mtime_nsec()))
+            let stamp = Stamp::of(&path.symlink_metadata().ok()?);
+            Some((stamp.size, stamp.modified))
         };
         let paths = index.iter().flat_map(|index| index.files.keys());
         let files = paths.map(|path| stamp(&client.as_ref()?.join(path))).collect();

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,6 +17,7 @@ use teamkeep_model::{team, time};
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_store::log::{self, Line, Logs, Segment};
 use teamkeep_system::error::{Error, Result, candidates, nearest};
+use teamkeep_system::fs::Stamp;
 
 /// With fewer digits a slip would show another run.
 const MIN_DIGITS: usize = 4;
@@ -203,7 +203,7 @@ fn more_digits(matching: &[&RunRecord]) -> String {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fingerprint {
     /// Sizes and times of all files of the run.
-    files: Vec<(PathBuf, u64, i64, i64)>,
+    files: Vec<(PathBuf, u64, i64)>,
     is_client_gone: bool,
 }
 
@@ -272,7 +272,8 @@ impl RunCatalog {
         paths.sort();
         let stamp = |path: PathBuf| {
             let there = std::fs::symlink_metadata(&path).ok()?;
-            Some((path, there.size(), there.mtime(), there.mtime_nsec()))
+            let stamp = Stamp::of(&there);
+            Some((path, stamp.size, stamp.modified))
         };
         Fingerprint {
             files: paths.into_iter().filter_map(stamp).collect(),

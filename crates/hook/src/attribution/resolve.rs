@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use rustix::fs::FileType;
 use serde_json::Value;
 
 use super::{CallContext, head};
@@ -13,7 +12,7 @@ use teamkeep_model::event::{Actor, ActorKind, LEAD, SafeName};
 use teamkeep_model::payload::{AgentId, EventKind, Message, MessageKind};
 use teamkeep_model::{Tool, team};
 use teamkeep_store::archive::{Archive, CaptureScope, Index, LastRun};
-use teamkeep_system::fs::{self, Named, Stamp};
+use teamkeep_system::fs::{self, EntryKind, Named, Stamp};
 use teamkeep_system::{clock, process};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -114,16 +113,16 @@ fn list_team_dirs(teams: &Path, unseen: &mut Vec<String>) -> Vec<(SafeName, Safe
     };
     for Named { name: entry, kind } in entries {
         // A file counts only if the call names it.
-        if kind.is_file() {
+        if kind == EntryKind::File {
             continue;
         }
         if let Some(name) = entry.to_str().and_then(SafeName::new) {
             // A directory that is being deleted still belongs to its team.
             let team = SafeName::new(team::erasing(name.as_str()).unwrap_or(name.as_str()));
             // Some file systems do not report the type.
-            let is_special = !matches!(kind, FileType::Directory | FileType::Unknown);
+            let is_special = !matches!(kind, EntryKind::Directory | EntryKind::Unknown);
             names.extend(team.map(|team| (team, name, is_special)));
-        } else if kind.is_dir() {
+        } else if kind == EntryKind::Directory {
             unseen.push(format!("{entry:?} is {UNSAFE_NAME}"));
         }
     }

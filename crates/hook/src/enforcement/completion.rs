@@ -1,9 +1,7 @@
 //! Completion checks: the user's commands that must succeed before a task is completed. They can take minutes, so no
 //! lock may be held meanwhile. Each completion runs its checks, also if another does at the same time.
 
-use std::ffi::OsString;
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -13,6 +11,7 @@ use teamkeep_config::{Check, Gate, Mode, OnError};
 use teamkeep_model::{time, unicode};
 use teamkeep_policy::{Decision, Finding, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, escaped};
 use teamkeep_system::git::Git;
+use teamkeep_system::os;
 use teamkeep_system::process::{Outcome, Progress, Run, shell_code};
 
 /// Time for all checks of one call. After 600 s, Claude Code stops waiting and allows the completion.
@@ -105,7 +104,7 @@ pub(super) fn directory(project: Option<&Path>, cwd: &Path) -> PathBuf {
 fn other_tree(project: &Path, cwd: &Path) -> Option<PathBuf> {
     let ask = |dir: &Path, what: &str| {
         let line = Git::new(dir, GIT_TIMEOUT).line(&["rev-parse", what])?;
-        Some(PathBuf::from(OsString::from_vec(line)))
+        Some(PathBuf::from(os::files::os_string(line)))
     };
     let top = |dir: &Path| ask(dir, "--show-toplevel");
     let repository = |dir: &Path| dir.join(ask(dir, "--git-common-dir")?).canonicalize().ok();
@@ -118,8 +117,8 @@ fn other_tree(project: &Path, cwd: &Path) -> Option<PathBuf> {
 }
 
 fn shell(line: &str, cwd: &Path) -> Command {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", line]).current_dir(cwd).env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
+    let mut command = os::process::shell(line);
+    command.current_dir(cwd).env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
     command
 }
 

@@ -6,11 +6,11 @@ use std::io::Write as _;
 use std::path::Path;
 
 use fs_err::File;
-use fs_err::os::unix::fs::FileExt;
 
 use crate::chain::{ChainHash, ChainPoint};
 use teamkeep_system::fs;
 use teamkeep_system::fs::Appender;
+use teamkeep_system::os;
 
 const KEY: &[u8] = br#","chain":""#;
 const END: &[u8] = br#""}"#;
@@ -140,7 +140,7 @@ impl Head {
     /// `None` if there is none, or if it is damaged.
     pub(super) fn read(lock: &File) -> Option<Head> {
         let mut bytes = [0; BYTES];
-        lock.read_exact_at(&mut bytes, 0).ok()?;
+        os::files::read_exact_at(lock, &mut bytes, 0).ok()?;
         let text = std::str::from_utf8(&bytes).ok()?.strip_suffix('\n')?;
         let (point, size) = text.split_at_checked(POINT_BYTES)?;
         Some(Head { point: point.trim_start().parse().ok()?, size: size.trim_start().parse().ok()? })
@@ -148,7 +148,8 @@ impl Head {
 
     pub(super) fn write(&self, lock: &File) -> io::Result<()> {
         let point = self.point.to_string();
-        lock.write_all_at(format!("{point:>POINT_BYTES$} {:>20}\n", self.size).as_bytes(), 0)
+        let line = format!("{point:>POINT_BYTES$} {:>20}\n", self.size);
+        os::files::write_all_at(lock, line.as_bytes(), 0)
     }
 }
 

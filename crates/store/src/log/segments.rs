@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 use std::io::{BufReader, Read};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{fmt, io};
@@ -17,7 +16,8 @@ use crate::chain::ChainPoint;
 use crate::packed::{packed, plain_size};
 use teamkeep_model::event::Id;
 use teamkeep_model::time::{self, Timestamp};
-use teamkeep_system::fs;
+use teamkeep_system::fs::{self, FileId};
+use teamkeep_system::os;
 
 /// The segment that is written to.
 pub(super) const CURRENT: &str = "events.jsonl";
@@ -93,7 +93,7 @@ pub struct Segment {
     pub size: u64,
     pub modified: Timestamp,
     pub is_packed: bool,
-    pub(super) inode: u64,
+    pub(super) id: FileId,
     /// The number of the last line of the closed segment before it.
     after: u64,
 }
@@ -190,20 +190,21 @@ enum Found {
 /// missing directory has none.
 pub(super) fn list(log: &EventLog) -> io::Result<Vec<Segment>> {
     let mut found: BTreeMap<SegmentName, Segment> = BTreeMap::new();
-    let mut add = |name: SegmentName, metadata: &Metadata, is_packed: bool| {
+    let mut add = |name: SegmentName, path: &Path, metadata: &Metadata, is_packed: bool| {
         if !metadata.is_file() || (is_packed && found.contains_key(&name)) {
             return;
         }
         let modified = metadata.modified().map(Timestamp::from).unwrap_or_default();
         let (dir, owner) = (log.dir.clone(), log.owner.clone());
-        let (size, inode) = (metadata.len(), metadata.ino());
+        let (size, id) = (metadata.len(), os::files::id(path, metadata));
         let segment =
-            Segment { log: owner, dir, name: name.clone(), size, modified, is_packed, inode, after: 0 };
+            Segment { log: owner, dir, name: name.clone(), size, modified, is_packed, id, after: 0 };
         found.insert(name, segment);
     };
     // Before the names: a segment that is closed after them is found by the one that is listed here.
-    if let Ok(metadata) = log.dir.join(CURRENT).symlink_metadata() {
-        add(SegmentName::Current, &metadata, false);
+    let current = log.dir.join(CURRENT);
+    if let Ok(metadata) = current.symlink_metadata() {
+        add(SegmentName::Current, &current, &metadata, false);
     }
     for text in names(&log.dir)? {
         let plain = text.strip_suffix(".gz");
@@ -212,7 +213,7 @@ pub(super) fn list(log: &EventLog) -> io::Result<Vec<Segment>> {
         // One that is gone by now was compressed or pruned.
         let metadata = path.symlink_metadata().or_else(|_| packed(&path).symlink_metadata());
         if let Ok(metadata) = metadata {
-            add(name, &metadata, plain.is_some());
+            add(name, &path, &metadata, plain.is_some());
         }
     }
     let mut after = 0;

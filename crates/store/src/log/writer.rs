@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_model::{Note, Severity};
 use teamkeep_system::error::Result;
 use teamkeep_system::fs::{self, Appender};
+use teamkeep_system::os;
 
 /// How lines are appended.
 #[derive(Debug, Clone, Copy)]
@@ -243,7 +243,8 @@ impl EventLog {
         let Some(_lock) = fs::lock(&self.dir.join(LOCK), patience)? else { return Ok(false) };
         let path = segment.path();
         let found = path.symlink_metadata();
-        let is_same = found.is_ok_and(|found| (found.len(), found.ino()) == (segment.size, segment.inode));
+        let is_same = found
+            .is_ok_and(|found| (found.len(), os::files::id(&path, &found)) == (segment.size, segment.id));
         if is_same {
             fs_err::remove_file(&path)?;
         }

@@ -2,17 +2,17 @@
 
 use std::fs::TryLockError;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fs_err::File;
-use rustix::fs::OFlags;
 
+use super::kinds::OpenMode;
 use super::read::{open_regular, regular};
 use super::{if_exists, open_private, with_path};
+use crate::os;
 
 /// An exclusive lock, released when it is dropped or when its process ends.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl LockBudget {
 
 /// Locks a file, which is created if missing; a link is not followed. `None` if it is not free within `patience`.
 pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
-    let open = || open_private(path, OFlags::RDWR | OFlags::CREATE);
+    let open = || open_private(path, OpenMode::Lock);
     let mut file = open()?;
     let start = Instant::now();
     let mut pause = Duration::from_micros(50);
@@ -73,8 +73,7 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
         match file.try_lock() {
             Ok(()) => {
                 let metadata = regular(&file)?;
-                let is_there = || path.symlink_metadata().is_ok_and(|there| there.ino() == metadata.ino());
-                if metadata.nlink() > 0 || is_there() {
+                if os::files::is_at(file.file(), &metadata, path) {
                     return Ok(Some(Lock { file }));
                 }
                 // The process that had the lock removed the file: a third one may lock a new one.

@@ -3,21 +3,20 @@
 //! Errors name the operation and the path: plain operations use `fs_err`, those on directory handles [`with_path`].
 
 mod json_file;
+pub(crate) mod kinds;
 mod lock;
 mod read;
 mod replace;
 
-use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 
 use fs_err::File;
-use rustix::fs::{FileType, Mode, OFlags};
+
+use crate::os;
 
 pub use json_file::{Content, Damage, JsonDocument, JsonFile, MAX_JSON_BYTES, json_lines};
+pub use kinds::{EntryKind, FileId, Named, OpenMode};
 pub use lock::{Lock, LockBudget, held_error, is_blocked_by_other_file, is_locked, lock};
 pub use read::{
     Read, Stamp, open_regular, read_at_most, read_linked, read_private, read_regular, read_stable, sync,
@@ -27,32 +26,12 @@ pub use replace::{
     write_atomic, write_synced,
 };
 
+/// The mode of a private file, where files have modes.
 pub const PRIVATE_FILE: u32 = 0o600;
-pub const PRIVATE_DIR: u32 = 0o700;
 /// Maximum size of a file with a secret in bytes.
 pub const MAX_SECRET_BYTES: u64 = 64 << 10;
 /// Maximum size of a file of Claude Code's settings or state in bytes.
 pub const MAX_SETTINGS_BYTES: u64 = 16 << 20;
-
-/// Clears the owner's bits in the umask. With them, this process would create directories that later calls cannot enter.
-pub fn set_umask() {
-    let mask = rustix::process::umask(Mode::from_raw_mode(0o077));
-    rustix::process::umask(mask - Mode::RWXU);
-}
-
-/// Lets this process create only files that other users cannot access, for a library that sets no mode.
-pub fn set_private_umask() {
-    rustix::process::umask(Mode::from_raw_mode(0o077));
-}
-
-/// Makes a write beyond the file size limit (`ulimit -f`) fail like one to a full disk, instead of killing the process.
-pub fn ignore_sigxfsz() {
-    if rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_none() {
-        return;
-    }
-    // The flag is never read: with a handler installed, the write returns an error.
-    let _ = signal_hook::flag::register(rustix::process::Signal::XFSZ.as_raw(), Arc::default());
-}
 
 /// Creates a directory and its parents with mode 0700. An existing directory is not an error.
 pub fn private_dir(path: &Path) -> io::Result<()> {
@@ -65,28 +44,24 @@ pub fn make_private_dir(path: &Path) -> io::Result<()> {
 }
 
 fn create_dir(builder: &mut std::fs::DirBuilder, path: &Path) -> io::Result<()> {
-    let created = builder.mode(PRIVATE_DIR).create(path);
+    let created = os::files::make_private_builder(builder).create(path);
     created.map_err(|error| with_path(error, "create the directory", path))
 }
 
-/// Opens a file with these flags, and does not wait for a pipe. This is the system call itself: musl's `open` makes a second
-/// one to set `FD_CLOEXEC`.
-fn open(path: &Path, flags: OFlags) -> io::Result<File> {
-    let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let opened =
-        rustix::io::retry_on_intr(|| rustix::fs::open(path, flags, Mode::from_raw_mode(PRIVATE_FILE)));
-    match opened {
-        Ok(file) => Ok(File::from_parts(file.into(), path)),
-        Err(error) => Err(with_text(error.into(), "failed to open file", path)),
+/// Opens a file.
+pub fn open(path: &Path, mode: OpenMode) -> io::Result<File> {
+    match os::files::open(path, mode) {
+        Ok(file) => Ok(File::from_parts(file, path)),
+        Err(error) => Err(with_text(error, "failed to open file", path)),
     }
 }
 
-/// Opens a file with mode 0600 in a directory that is created if missing. Follows no link, and does not wait for a pipe.
-fn open_private(path: &Path, flags: OFlags) -> io::Result<File> {
-    match open(path, flags | OFlags::NOFOLLOW) {
+/// Opens a file in a directory that is created if missing.
+fn open_private(path: &Path, mode: OpenMode) -> io::Result<File> {
+    match open(path, mode) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             path.parent().map_or(Ok(()), private_dir)?;
-            open(path, flags | OFlags::NOFOLLOW)
+            open(path, mode)
         }
         opened => opened,
     }
@@ -94,32 +69,12 @@ fn open_private(path: &Path, flags: OFlags) -> io::Result<File> {
 
 /// Creates a new file with mode 0600, and its parent directory if that is missing.
 pub fn create_private(path: &Path) -> io::Result<File> {
-    open_private(path, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)
+    open_private(path, OpenMode::Create)
 }
 
-/// A name in a directory.
-#[derive(Debug)]
-pub struct Named {
-    pub name: OsString,
-    pub kind: FileType,
-}
-
-/// The names in a directory, in its order. Fewer system calls than [`std::fs::read_dir`] makes with musl.
+/// The names in a directory, in its order.
 pub fn names(dir: &Path) -> io::Result<Vec<Named>> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let opened = rustix::io::retry_on_intr(|| rustix::fs::open(dir, flags, Mode::empty()));
-    let listed = || -> rustix::io::Result<Vec<Named>> {
-        let mut names = Vec::new();
-        for entry in rustix::fs::Dir::new(opened?)? {
-            let entry = entry?;
-            let name = entry.file_name().to_bytes();
-            if !matches!(name, b"." | b"..") {
-                names.push(Named { name: OsStr::from_bytes(name).to_owned(), kind: entry.file_type() });
-            }
-        }
-        Ok(names)
-    };
-    listed().map_err(|error| with_text(error.into(), "failed to read directory", dir))
+    os::files::names(dir).map_err(|error| with_text(error, "failed to read directory", dir))
 }
 
 /// Syncs the files of a directory whose names are wanted to the disk. Links and special files are left out.

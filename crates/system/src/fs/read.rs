@@ -2,14 +2,13 @@
 
 use std::fs::Metadata;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use fs_err::File;
-use fs_err::os::unix::fs::FileExt as _;
-use rustix::fs::OFlags;
 
+use super::kinds::OpenMode;
 use super::open;
+use crate::os;
 
 /// The size, times and inode of a file: they differ between two states of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,13 +27,8 @@ impl Stamp {
     pub const GRANULARITY: i64 = 50_000_000;
 
     pub fn of(metadata: &Metadata) -> Stamp {
-        let nanos = |seconds: i64, nanos: i64| seconds.saturating_mul(1_000_000_000).saturating_add(nanos);
-        Stamp {
-            size: metadata.len(),
-            modified: nanos(metadata.mtime(), metadata.mtime_nsec()),
-            changed: nanos(metadata.ctime(), metadata.ctime_nsec()),
-            inode: metadata.ino(),
-        }
+        let (modified, changed, inode) = os::files::state(metadata);
+        Stamp { size: metadata.len(), modified, changed, inode }
     }
 }
 
@@ -50,14 +44,14 @@ pub struct Read {
 /// Reads a regular file; others are `InvalidInput`, and one above `most` bytes `FileTooLarge`. Does not follow links, and does
 /// not block on pipes or devices.
 pub fn read_regular(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
-    read_open(open(path, OFlags::NOFOLLOW)?, most).map(|(bytes, metadata, _)| (bytes, metadata))
+    read_open(open(path, OpenMode::Read)?, most).map(|(bytes, metadata, _)| (bytes, metadata))
 }
 
 /// Reads like [`read_regular`], and up to twice again if the file changed during the read.
 pub fn read_stable(path: &Path, most: u64) -> io::Result<Read> {
     let mut attempts = 0;
     loop {
-        let (bytes, metadata, file) = read_open(open(path, OFlags::NOFOLLOW)?, most)?;
+        let (bytes, metadata, file) = read_open(open(path, OpenMode::Read)?, most)?;
         let is_same = Stamp::of(&metadata) == Stamp::of(&file.metadata()?);
         let steady = is_same && bytes.len() as u64 == metadata.len();
         attempts += 1;
@@ -69,15 +63,15 @@ pub fn read_stable(path: &Path, most: u64) -> io::Result<Read> {
 
 /// Reads like [`read_regular`], but follows links: for files whose location the user chooses.
 pub fn read_linked(path: &Path, most: u64) -> io::Result<(Vec<u8>, Metadata)> {
-    read_open(open(path, OFlags::empty())?, most).map(|(bytes, metadata, _)| (bytes, metadata))
+    read_open(open(path, OpenMode::ReadLinked)?, most).map(|(bytes, metadata, _)| (bytes, metadata))
 }
 
 /// Reads like [`read_linked`] a file with a secret: an error if other users have access to it.
 pub fn read_private(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let (bytes, metadata) = read_linked(path, most)?;
-    match metadata.mode() & 0o777 {
-        mode if mode & 0o077 == 0 => Ok(bytes),
-        mode => {
+    match os::access::open_mode(&metadata) {
+        None => Ok(bytes),
+        Some(mode) => {
             let what = format!("other users have access to {} (mode {mode:o})", path.display());
             Err(io::Error::new(io::ErrorKind::PermissionDenied, what))
         }
@@ -88,7 +82,7 @@ pub fn read_private(path: &Path, most: u64) -> io::Result<Vec<u8>> {
 pub fn read_at_most(file: &File, most: usize, start: u64) -> io::Result<Vec<u8>> {
     let (mut bytes, mut count) = (vec![0; most], 0);
     while count < most {
-        match file.read_at(&mut bytes[count..], start + count as u64) {
+        match os::files::read_at(file, &mut bytes[count..], start + count as u64) {
             Ok(0) => break,
             Ok(more) => count += more,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -101,13 +95,13 @@ pub fn read_at_most(file: &File, most: usize, start: u64) -> io::Result<Vec<u8>>
 
 /// Opens a regular file for reading, without following links or blocking on pipes.
 pub fn open_regular(path: &Path) -> io::Result<File> {
-    let file = open(path, OFlags::NOFOLLOW)?;
+    let file = open(path, OpenMode::Read)?;
     regular(&file).map(|_| file)
 }
 
 /// Syncs a file's content, or a directory's entries, to disk. Skips pipes and devices, which hold no data of teamkeep.
 pub fn sync(path: &Path) -> io::Result<()> {
-    let file = open(path, OFlags::empty())?;
+    let file = open(path, OpenMode::ReadLinked)?;
     let kind = file.metadata()?;
     if kind.is_file() || kind.is_dir() { file.sync_all() } else { Ok(()) }
 }
@@ -130,7 +124,7 @@ fn read_open(file: File, most: u64) -> io::Result<(Vec<u8>, Metadata, File)> {
         // With room for one byte more, a read of just this length shows the end.
         bytes.resize(length + 1, 0);
         loop {
-            match file.read_at(&mut bytes[count..], count as u64) {
+            match os::files::read_at(&file, &mut bytes[count..], count as u64) {
                 Ok(0) => break,
                 Ok(more) => count += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,

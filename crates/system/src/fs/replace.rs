@@ -3,17 +3,16 @@
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use fs_err::File;
-use fs_err::os::unix::fs::FileExt;
-use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 
+use super::kinds::OpenMode;
 use super::read::regular;
 use super::{create_private, entries, open, open_private, sync};
+use crate::os;
 
 /// Replaces a file atomically: writes a temporary file beside it, then renames it.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -29,7 +28,7 @@ pub fn exchange(path: &Path, bytes: &[u8]) -> io::Result<bool> {
     let mut draft = Draft::create(path)?;
     draft.write_all(bytes)?;
     let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
-    if is_file && renameat_with(CWD, draft.path(), CWD, path, RenameFlags::EXCHANGE).is_ok() {
+    if is_file && os::files::exchange(draft.path(), path).is_ok() {
         // Dropping the draft removes the former file, which has its name now.
         return Ok(true);
     }
@@ -58,7 +57,7 @@ impl Draft {
 
     /// Like [`Draft::create`], but in an existing directory only: a run's directory may be removed at any moment.
     pub fn create_in_existing(path: &Path) -> io::Result<Draft> {
-        let file = open(&temporary_path(path), OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+        let file = open(&temporary_path(path), OpenMode::Create)?;
         Ok(Draft { file, is_renamed: false })
     }
 
@@ -134,9 +133,11 @@ pub fn remove_old_drafts(dir: &Path, age: Duration) {
 /// Removes this user's old temporary files of one file only: the directory may belong to another program.
 pub fn remove_old_drafts_of(path: &Path, age: Duration) {
     let Some((dir, name)) = path.parent().zip(path.file_name().and_then(OsStr::to_str)) else { return };
-    let user = rustix::process::geteuid().as_raw();
     for entry in entries(dir).filter(|entry| target_name(&entry.file_name()) == Some(name)) {
-        if entry.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.uid() == user) {
+        if entry
+            .metadata()
+            .is_ok_and(|metadata| metadata.is_file() && os::access::other_owner(&metadata).is_none())
+        {
             remove_if_old(&entry, age);
         }
     }
@@ -170,15 +171,15 @@ pub struct Appender {
 impl Appender {
     /// Opens a regular file, or creates it.
     pub fn open(path: &Path) -> io::Result<Appender> {
-        Appender::with(path, OFlags::CREATE)
+        Appender::with(path, OpenMode::Append)
     }
 
     pub fn create(path: &Path) -> io::Result<Appender> {
-        Appender::with(path, OFlags::CREATE | OFlags::EXCL)
+        Appender::with(path, OpenMode::AppendNew)
     }
 
-    fn with(path: &Path, flags: OFlags) -> io::Result<Appender> {
-        let file = open_private(path, flags | OFlags::RDWR | OFlags::APPEND)?;
+    fn with(path: &Path, mode: OpenMode) -> io::Result<Appender> {
+        let file = open_private(path, mode)?;
         let length = regular(&file)?.len();
         Ok(Appender { file, length })
     }
@@ -204,7 +205,7 @@ impl Appender {
     pub fn last_bytes(&self, most: usize) -> io::Result<Vec<u8>> {
         let mut last = vec![0; usize::try_from(self.length).map_or(most, |length| length.min(most))];
         let start = self.length - last.len() as u64;
-        self.file.read_exact_at(&mut last, start)?;
+        os::files::read_exact_at(&self.file, &mut last, start)?;
         Ok(last)
     }
 
@@ -212,7 +213,7 @@ impl Appender {
     pub fn is_torn(&self) -> io::Result<bool> {
         let mut last = [b'\n'];
         if self.length > 0 {
-            self.file.read_exact_at(&mut last, self.length - 1)?;
+            os::files::read_exact_at(&self.file, &mut last, self.length - 1)?;
         }
         Ok(last != [b'\n'])
     }

@@ -1,15 +1,14 @@
 //! The files in a worktree that are not as in its index, and which of them can be stored.
 
 use std::collections::BTreeSet;
-use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use teamkeep_model::words::{FEW, and_more};
 
 use super::MAX_BYTES;
 use crate::fs;
 use crate::git::Git;
+use crate::os;
 use teamkeep_model::unicode::escape;
 
 /// The files whose content is not in the index, each with a zero byte after its name. A copy of the index knows which files
@@ -53,7 +52,7 @@ impl Changes {
         let names: BTreeSet<&[u8]> =
             listed.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect();
         for name in names {
-            let path = top.join(OsStr::from_bytes(name));
+            let path = top.join(os::files::os_string(name.to_vec()));
             match path.symlink_metadata() {
                 _ if is_behind_link(top, &path) => removed.push(name),
                 Err(_) => removed.push(name),

@@ -3,15 +3,14 @@
 
 mod changes;
 
-use std::ffi::OsStr;
 use std::fs::File;
 use std::io::Write as _;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::fs;
 use crate::git::Git;
+use crate::os;
 use changes::{Changes, changed_files};
 
 /// The reference in a bundle.
@@ -75,8 +74,9 @@ pub fn bundle(top: &Path, author: &str, scratch: &Path, limit: Duration) -> Opti
     ])?;
     let places: Vec<&[u8]> = places.split(|byte| *byte == b'\n').collect();
     let [shown, own, common, branch] = places[..] else { return None };
-    let [own, common] = [own, common].map(|path| Path::new(OsStr::from_bytes(path)));
-    if own == common || Path::new(OsStr::from_bytes(shown)) != top.canonicalize().ok()? {
+    let [shown, own, common] =
+        [shown, own, common].map(|path| PathBuf::from(os::files::os_string(path.to_vec())));
+    if own == common || !fs::is_same_path(&shown, &top.canonicalize().ok()?) {
         return Some(Work::None);
     }
     let head = text(git.line(&["log", "-1", "--format=%H %T %ct"])?)?;
@@ -86,7 +86,7 @@ pub fn bundle(top: &Path, author: &str, scratch: &Path, limit: Duration) -> Opti
     git.set("GIT_INDEX_FILE", scratch.join("index"));
     git.set("GIT_OBJECT_DIRECTORY", scratch.join("objects"));
     git.set("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&common.join("objects"))?);
-    let Changes { removed, stored, left_out } = Changes::of(top, &changed_files(&git, own, scratch)?);
+    let Changes { removed, stored, left_out } = Changes::of(top, &changed_files(&git, &own, scratch)?);
     for (how, paths) in [("--force-remove", removed), ("--add", stored)] {
         if !paths.is_empty() {
             let input = file_with(&scratch.join(how), &paths)?;

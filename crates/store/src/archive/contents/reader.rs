@@ -5,12 +5,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use fs_err::File;
-use fs_err::os::unix::fs::FileExt;
 
 use super::{ContentError, DATA, Entry, LIST};
 use crate::archive::index::CapturedFile;
 use crate::packed;
 use teamkeep_system::fs;
+use teamkeep_system::os;
 
 /// A content that was read. It is not compared with its hash.
 #[derive(Debug)]
@@ -274,7 +274,7 @@ impl Read for OwnBytes {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.end - self.at).unwrap_or(usize::MAX);
         let count = into.len().min(left);
-        let read = self.file.read_at(&mut into[..count], self.at)?;
+        let read = os::files::read_at(&self.file, &mut into[..count], self.at)?;
         self.at += read as u64;
         Ok(read)
     }
@@ -320,7 +320,7 @@ impl Blocks {
             }
             let start = into.len();
             into.resize(start + length as usize, 0);
-            return file.read_exact_at(&mut into[start..], at);
+            return os::files::read_exact_at(file, &mut into[start..], at);
         }
         let mut at = at;
         while at < end {

@@ -10,6 +10,7 @@ use super::reader::{RunContents, cost_of, data_of};
 use super::{Base, Entry, LIST, digits, hash};
 use crate::packed;
 use teamkeep_system::fs::{self, Appender, Stamp};
+use teamkeep_system::os;
 
 /// So many bytes are written at once.
 const MAX_PENDING: usize = 4 << 20;
@@ -286,8 +287,7 @@ fn read_large(
 
 fn check_room(file: &File, dir: &Path) -> io::Result<()> {
     let size = file.metadata()?.len();
-    let disk = rustix::fs::statvfs(dir)?;
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let free = os::files::free_space(dir)?;
     if size.saturating_add(LEFT_FREE) > free {
         let what = format!("a copy needs {size} bytes of disk space, but only {free} are free");
         return Err(io::Error::new(io::ErrorKind::StorageFull, what));

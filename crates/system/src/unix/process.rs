@@ -1,0 +1,100 @@
+//! Processes: their identity, their groups, and how they are started and ended.
+
+use std::io::{self, PipeWriter};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, Command, ExitCode, ExitStatus};
+
+use rustix::io::{Errno, FdFlags, fcntl_setfd};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group};
+
+pub use super::proc::{is_zombie, name_and_parent, own_space, start_of};
+
+/// The name that the system has for this machine.
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The name of the account, if the environment names no user.
+pub fn account() -> Option<String> {
+    let output = Command::new("id").arg("-un").output().ok()?;
+    let name = String::from_utf8(output.stdout).ok()?;
+    Some(name.trim_end().to_owned()).filter(|name| output.status.success() && !name.is_empty())
+}
+
+/// The process that started this one.
+pub fn parent() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
+/// Whether no process has this number.
+pub fn is_missing(pid: u32) -> bool {
+    to_pid(pid).is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(Errno::SRCH))
+}
+
+/// Ends a process at once.
+pub fn kill(pid: u32) {
+    let _ = to_pid(pid).map(|pid| kill_process(pid, Signal::KILL));
+}
+
+fn to_pid(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+/// Starts a process that [`kill_group`] can end together with those that it starts.
+pub fn spawn_group(command: &mut Command) -> io::Result<Child> {
+    command.process_group(0).spawn()
+}
+
+/// Ends the processes of a group that still run.
+pub fn kill_group(first: &Child) {
+    let _ = to_pid(first.id()).map(|group| kill_process_group(group, Signal::KILL));
+}
+
+/// Whether a process has ended. It is not reaped: the number of its group could be reused.
+pub fn has_ended(child: &mut Child) -> io::Result<bool> {
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    match rustix::process::waitid(WaitId::Pid(Pid::from_child(child)), options) {
+        Ok(status) => Ok(status.is_some()),
+        Err(Errno::INTR) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The exit code as a shell reports it: 128 and more for a signal.
+pub fn shell_code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+}
+
+/// A command line for the shell.
+pub fn shell(line: &str) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", line]);
+    command
+}
+
+/// Prepares a process that outlives this one. It leaves the session of this one itself, by [`detach`]: the leader of a process group
+/// cannot.
+pub fn prepare_background(_: &mut Command) {}
+
+/// Leaves the session: its terminal and process group may end at any time.
+pub fn detach() {
+    let _ = rustix::process::setsid();
+}
+
+/// Lets other processes come first. Without permission to change it, the priority stays.
+pub fn lower_priority() {
+    let _ = rustix::process::nice(10);
+}
+
+/// Lets all child processes that start from now on, and theirs, hold this pipe open.
+pub fn let_children_inherit(pipe: &PipeWriter) -> io::Result<()> {
+    Ok(fcntl_setfd(pipe, FdFlags::empty())?)
+}
+
+/// Replaces this process by the program.
+///
+/// # Errors
+/// It cannot be run. Otherwise, this does not return.
+pub fn run_instead(command: &mut Command) -> io::Result<ExitCode> {
+    Err(command.exec())
+}
