@@ -74,7 +74,7 @@ impl Recorder {
         if started.in_session {
             command.arg("--beside");
         }
-        process::start(&mut command)
+        process::start_background(&mut command)
     }
 }
 
@@ -291,7 +291,7 @@ impl Call<'_> {
         }
         // It may run for hours, so it must not keep the project's directory in use.
         let mut command = Command::new(command_line()?);
-        process::start(command.args(["notify", "watch", "--run", run]).current_dir("/"))
+        process::start_background(command.args(["notify", "watch", "--run", run]).current_dir("/"))
     }
 
     /// Whether agents start, end a turn or wait at this event: often enough to replace a notifier that was killed.
@@ -355,6 +355,6 @@ impl Recorder {
         // It must not keep the project's directory in use.
         let mut command = Command::new(program);
         command.args(["run", "--after-hook"]).current_dir("/").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
-        process::start(&mut command)
+        process::start_background(&mut command)
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::env::absolute_search;
 use crate::os;
 use crate::os::input::TimedInput;
-pub use crate::os::process::{host_name, shell_code};
+pub use crate::os::process::{host_name, shell_code, start_background};
 use crate::os::process::{is_missing, is_zombie, name_and_parent, own_space, start_of};
 use crate::signals::{HeldSignals, was_signalled};
 use teamkeep_model::ProcessId;
@@ -70,12 +70,6 @@ pub fn program(name: &str) -> Command {
     let mut command = Command::new(name);
     command.env("PATH", absolute_search());
     command
-}
-
-/// Starts a process without waiting for it.
-pub fn start(command: &mut Command) -> io::Result<()> {
-    os::process::prepare_background(command);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
 }
 
 /// Bytes to read after the process has ended. More than a pipe holds.

@@ -7,7 +7,7 @@ use std::path::Path;
 use fs_err::File;
 
 use super::kinds::OpenMode;
-use super::open;
+use super::{open, with_text};
 use crate::os;
 
 /// The size, times and inode of a file: they differ between two states of it.
@@ -99,11 +99,9 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     regular(&file).map(|_| file)
 }
 
-/// Syncs a file's content, or a directory's entries, to disk. Skips pipes and devices, which hold no data of teamkeep.
+/// Syncs a file's content, or a directory's entries, to disk. Skips what holds no data of teamkeep.
 pub fn sync(path: &Path) -> io::Result<()> {
-    let file = open(path, OpenMode::ReadLinked)?;
-    let kind = file.metadata()?;
-    if kind.is_file() || kind.is_dir() { file.sync_all() } else { Ok(()) }
+    os::files::sync(path).map_err(|error| with_text(error, "failed to sync", path))
 }
 
 pub(super) fn regular(file: &File) -> io::Result<Metadata> {

@@ -188,7 +188,7 @@ impl Appender {
     pub fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
         let start = self.length;
         // One write, unless the disk takes only a part; the second write then returns the error.
-        self.file.write_all(bytes).inspect_err(|_| drop(self.file.set_len(start)))?;
+        os::files::append(&mut self.file, bytes, start).inspect_err(|_| drop(self.file.set_len(start)))?;
         self.length += bytes.len() as u64;
         Ok(start)
     }

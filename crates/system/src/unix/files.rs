@@ -4,7 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, Metadata};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
@@ -98,9 +98,21 @@ pub fn write_all_at(file: &fs_err::File, bytes: &[u8], at: u64) -> io::Result<()
     file.write_all_at(bytes, at)
 }
 
+/// Appends bytes to a file of this length, which is open for appending.
+pub fn append(file: &mut fs_err::File, bytes: &[u8], _: u64) -> io::Result<()> {
+    file.write_all(bytes)
+}
+
 /// Exchanges the files of two names.
 pub fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     Ok(rustix::fs::renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)?)
+}
+
+/// Syncs a file's content, or a directory's entries, to disk. Skips pipes and devices, which hold no data of teamkeep.
+pub fn sync(path: &Path) -> io::Result<()> {
+    let file = open(path, OpenMode::ReadLinked)?;
+    let kind = file.metadata()?;
+    if kind.is_file() || kind.is_dir() { file.sync_all() } else { Ok(()) }
 }
 
 /// Whether an open file, with this metadata, is still the one at its path.

@@ -14,7 +14,7 @@ pub const SYSTEM: &str = if IS_APPLE { "/Library/Application Support/teamkeep" }
 pub const MANAGED_SETTINGS: &str =
     if IS_APPLE { "/Library/Application Support/ClaudeCode" } else { "/etc/claude-code" };
 /// The directories with the users' own directories.
-pub const HOMES: [&str; 3] = ["/home", "/root", "/Users"];
+pub const HOMES: &[&str] = &["/home", "/root", "/Users"];
 /// A path that cannot exist.
 pub const NOWHERE: &str = "/dev/null/teamkeep";
 /// The temporary directory, if the environment names none.

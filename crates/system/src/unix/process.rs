@@ -2,12 +2,12 @@
 
 use std::io::{self, PipeWriter};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group};
 
-pub use super::proc::{is_zombie, name_and_parent, own_space, start_of};
+pub use super::details::{is_zombie, name_and_parent, own_space, start_of};
 
 /// The name that the system has for this machine.
 pub fn host_name() -> String {
@@ -72,9 +72,11 @@ pub fn shell(line: &str) -> Command {
     command
 }
 
-/// Prepares a process that outlives this one. It leaves the session of this one itself, by [`detach`]: the leader of a process group
-/// cannot.
-pub fn prepare_background(_: &mut Command) {}
+/// Starts a process without waiting for it. It leaves the session of this one itself, by [`detach`], which the leader of a process
+/// group cannot.
+pub fn start_background(command: &mut Command) -> io::Result<()> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map(drop)
+}
 
 /// Leaves the session: its terminal and process group may end at any time.
 pub fn detach() {
