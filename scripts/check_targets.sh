@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks that the workspace compiles for macOS. Nothing is linked, so no C compiler for them is needed: the output of the
+# Checks that the workspace compiles for macOS and Windows. Nothing is linked, so no C compiler for them is needed: the output of the
 # C compiler is an empty file.
 #
 #   scripts/check_targets.sh [TARGET…]
@@ -14,7 +14,7 @@ if [ "${1:-}" = --cc ]; then
     done
     exit 0
 fi
-[ $# -gt 0 ] || set -- aarch64-apple-darwin x86_64-apple-darwin
+[ $# -gt 0 ] || set -- aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-gnu
 rustup target add "$@"
 for target in "$@"; do
     name=$(echo "$target" | tr - _)
