@@ -1,0 +1,55 @@
+#!/bin/sh
+# Builds for Windows with mingw, and runs tests or a program under wine. Installs both from Debian if they are missing.
+#
+#   scripts/windows.sh                    the tests of the crates
+#   scripts/windows.sh test OPTION…       cargo test with these options
+#   scripts/windows.sh run PROGRAM ARG…   a program of the workspace
+#
+# TEAMKEEP_WINE is the directory for wine's files (default: target/wine).
+set -eu
+cd "$(dirname "$0")/.."
+target=x86_64-pc-windows-gnu
+if ! command -v x86_64-w64-mingw32-gcc >/dev/null || ! ls /usr/lib/wine/wine64 >/dev/null 2>&1; then
+    sudo=""
+    [ "$(id -u)" = 0 ] || sudo=sudo
+    $sudo apt-get update -qq
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq wine64 gcc-mingw-w64-x86-64 >/dev/null
+fi
+rustup target add "$target" 2>/dev/null
+
+export WINEPREFIX="${TEAMKEEP_WINE:-$PWD/target/wine}" WINEDEBUG=-all WINEDLLOVERRIDES=mscoree,mshtml=
+wine=/usr/lib/wine/wine64
+system=$WINEPREFIX/drive_c/windows/system32
+if [ ! -f "$system/bcryptprimitives.dll" ]; then
+    mkdir -p "$WINEPREFIX"
+    "$wine" wineboot --init >/dev/null 2>&1
+    # Rust's standard library needs a random number of it, and wine 8 does not have it.
+    cat >"$WINEPREFIX/random.c" <<'END'
+#include <windows.h>
+BOOLEAN NTAPI SystemFunction036(PVOID buffer, ULONG length);
+__declspec(dllexport) BOOL WINAPI ProcessPrng(PBYTE data, SIZE_T size) { return SystemFunction036(data, (ULONG)size); }
+END
+    x86_64-w64-mingw32-gcc -shared -o "$system/bcryptprimitives.dll" "$WINEPREFIX/random.c" -ladvapi32
+fi
+
+export CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER="$wine"
+case "${1:-}" in
+run)
+    shift
+    name=$1
+    shift
+    [ "$name" = teamkeep-ship ] && package=teamkeep-ship || package=teamkeep
+    exec cargo run --quiet --locked --target "$target" --package "$package" --bin "$name" -- "$@"
+    ;;
+test)
+    shift
+    exec cargo test --locked --target "$target" "$@"
+    ;;
+*)
+    set --
+    for crate in model policy system config store hook; do
+        set -- "$@" --package "teamkeep-$crate"
+    done
+    exec cargo test --locked --no-fail-fast --target "$target" "$@"
+    ;;
+esac
