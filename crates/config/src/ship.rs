@@ -450,6 +450,7 @@ mod excluded_projects_tests {
         assert!(!excludes(&[], "/home/u/private"));
     }
 
+    #[cfg(unix)]
     #[test]
     fn links_lead_to_the_same_project() {
         let dir = tempfile::tempdir().unwrap();

@@ -1,12 +1,15 @@
 //! The template, the schema and the check agree, and the layers are loaded and cached.
 
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use super::check::{Checked, Validation, check, validate};
 use super::layers::{Effective, load, load_cached, read_cache};
 use super::settings::build;
-use super::source::{Code, Source};
+#[cfg(unix)]
+use super::source::Code;
+use super::source::Source;
 use super::{Config, Files, Origin, Setting, Settings, TEMPLATE};
 use serde_json::Value as Json;
 use teamkeep_system::error::Error;
@@ -149,6 +152,7 @@ fn error_names_position_key_and_suggestion() {
     assert!(error_of("[log]\nkeep = \n").to_string().contains("teamkeep.toml:2:"));
 }
 
+#[cfg(unix)]
 #[test]
 fn any_file_at_the_path_yields_a_configuration() {
     let dir = tempfile::tempdir().unwrap();
@@ -265,6 +269,7 @@ fn hook_call_does_not_compile_project_expressions_and_keeps_the_cache() {
     assert_eq!(codes(&load(&files)), ["too-large"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn inaccessible_project_file_does_not_count_as_missing() {
     let dir = tempfile::tempdir().unwrap();
@@ -278,6 +283,7 @@ fn inaccessible_project_file_does_not_count_as_missing() {
     files.project = Some(files.user.join("teamkeep.toml"));
     assert!(!load_cached(&files).is_broken(), "below a file there is none");
 }
+#[cfg(unix)]
 #[test]
 fn broken_link_does_not_count_as_missing() {
     let dir = tempfile::tempdir().unwrap();

@@ -90,6 +90,7 @@ pub fn with_panic_exit_code<T>(code: i32, run: impl FnOnce() -> T) -> T {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
@@ -100,6 +101,7 @@ mod tests {
         files
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_message_is_one_bounded_line_in_a_private_file() {
         let root = tempfile::tempdir().unwrap();
@@ -131,6 +133,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn only_a_regular_file_in_a_directory_is_written() {
         let root = tempfile::tempdir().unwrap();

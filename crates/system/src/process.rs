@@ -231,6 +231,7 @@ fn above(first: u32, name_and_parent: &dyn Fn(u32) -> Option<(String, u32)>) -> 
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn a_child_that_left_its_group_is_killed_too() {
         let mut child = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
@@ -238,6 +239,7 @@ mod tests {
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
     }
 
+    #[cfg(unix)]
     #[test]
     fn only_a_process_that_has_certainly_ended_is_gone() {
         let own = std::process::id();
@@ -259,6 +261,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     fn sh(script: &str, millis: u64, change: impl FnOnce(&mut Run)) -> (Outcome, Vec<u8>) {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
@@ -267,6 +270,7 @@ mod tests {
         run.collect(64 * 1024).unwrap()
     }
 
+    #[cfg(unix)]
     #[test]
     fn the_output_of_a_program_is_collected_and_a_slow_program_is_killed() {
         let (Outcome::Ended(status), out) = sh("echo yes; echo no >&2; exit 3", 20_000, |_| ()) else {
@@ -280,6 +284,7 @@ mod tests {
         assert!(Run::new(Command::new("/no/such"), Duration::from_secs(1)).collect(1).is_err());
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_child_that_holds_the_output_open_delays_only_a_run_that_waits_for_it() {
         let script = "echo yes; sleep 1000 &";

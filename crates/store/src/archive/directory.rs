@@ -418,6 +418,7 @@ impl VerifyingReader {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
     use std::time::Duration;

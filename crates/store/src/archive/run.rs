@@ -343,6 +343,7 @@ pub(super) fn id_of(canonical: &str) -> Option<SafeName> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

@@ -288,6 +288,7 @@ impl Archive {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use crate::archive::{SessionRecord, SessionRole};

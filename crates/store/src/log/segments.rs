@@ -332,6 +332,7 @@ mod tests {
         assert_eq!(all[0].open().unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_log_is_listed_without_links_drafts_and_other_files() {
         let dir = tempfile::tempdir().unwrap();

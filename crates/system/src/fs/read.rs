@@ -145,6 +145,7 @@ fn read_open(file: File, most: u64) -> io::Result<(Vec<u8>, Metadata, File)> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::super::{Content, JsonFile};
     use super::*;

@@ -232,16 +232,20 @@ impl Appender {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(unix)]
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::time::Duration;
 
+    #[cfg(unix)]
     use super::super::{lock, sync};
     use super::*;
 
+    #[cfg(unix)]
     fn mode(path: &Path) -> u32 {
         std::fs::metadata(path).unwrap().permissions().mode() & 0o777
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_replaced_file_is_private_and_complete() {
         let dir = tempfile::tempdir().unwrap();
@@ -309,6 +313,7 @@ mod tests {
         assert!(!left.exists() && others.iter().all(|name| dir.path().join(name).exists()));
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_line_is_written_through_no_link_and_into_no_pipe() {
         let dir = tempfile::tempdir().unwrap();

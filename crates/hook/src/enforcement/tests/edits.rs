@@ -152,6 +152,7 @@ fn a_change_by_a_command_a_formatter_or_the_user_counts_for_a_write() {
     assert!(desk.judges(&mate("bob"), "Write", content("x")).is_empty(), "the content is the same again");
 }
 
+#[cfg(unix)]
 #[test]
 fn only_the_same_file_of_another_known_agent_collides() {
     let mut desk = desk();

@@ -1,4 +1,5 @@
 use std::io::Write;
+#[cfg(unix)]
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -80,6 +81,7 @@ fn write_end(path: &Path, bytes: &[u8]) {
     OpenOptions::new().append(true).create(true).open(path).unwrap().write_all(bytes).unwrap();
 }
 
+#[cfg(unix)]
 #[test]
 fn lines_go_to_one_private_file_in_a_directory_that_is_created() {
     let dir = tempfile::tempdir().unwrap();
@@ -392,12 +394,17 @@ fn a_segment_is_not_closed_over_another() {
 }
 
 /// A directory, a link to a file outside, and a pipe.
-fn obstacles() -> [fn(&Path, &Path); 3] {
-    [
-        |path, _| std::fs::create_dir(path).unwrap(),
-        |path, outside| symlink(outside, path).unwrap(),
-        |path, _| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap(),
-    ]
+fn obstacles() -> Vec<fn(&Path, &Path)> {
+    #[allow(unused_mut)]
+    let mut obstacles: Vec<fn(&Path, &Path)> = vec![|path, _| std::fs::create_dir(path).unwrap()];
+    #[cfg(unix)]
+    {
+        obstacles.push(|path, outside| symlink(outside, path).unwrap());
+        obstacles.push(|path, _| {
+            rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
+        });
+    }
+    obstacles
 }
 
 #[test]
