@@ -19,6 +19,7 @@ use teamkeep_store::archive::{
 use teamkeep_store::log::{Logs, SegmentName};
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
+use teamkeep_system::os;
 use teamkeep_system::paths::Paths;
 
 const MAX_UNPACKED_BYTES: u64 = 4 << 30;
@@ -60,8 +61,8 @@ pub fn import(from: impl Read, target: &ImportTarget<'_>, max_size: Option<u64>)
             .hint("nothing was changed; to compare the two, import it into another TEAMKEEP_HOME"));
     }
     fs::private_dir(&archive.runs_dir())?;
-    fs_err::rename(&files, &dir)?;
-    fs_err::rename(dir.join(EVENTS), dir.join(SegmentName::Imported.to_string()))?;
+    os::files::rename(&files, &dir)?;
+    os::files::rename(&dir.join(EVENTS), &dir.join(SegmentName::Imported.to_string()))?;
     fs::write_atomic(&dir.join(RUN), &serde_json::to_vec(&run).map_err(Error::from_json)?)?;
     store_contents(&archive, &run.run, &dir)?;
     fs::allow_missing(fs_err::remove_dir_all(dir.join(OBJECTS)))?;

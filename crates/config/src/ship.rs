@@ -340,7 +340,8 @@ impl Ship {
         let dirs: Vec<String> = std::iter::once(project)
             .chain(real.as_deref())
             .flat_map(Path::ancestors)
-            .map(|dir| dir.to_string_lossy().into_owned())
+            // With the separators of the system, as the globs.
+            .map(|dir| dir.components().collect::<PathBuf>().to_string_lossy().into_owned())
             .collect();
         let globs = self.exclude_projects.iter().flat_map(|glob| spellings(glob, home));
         globs.into_iter().any(|glob| dirs.iter().any(|dir| pattern::matches(&glob, dir)))

@@ -91,7 +91,7 @@ impl SettingsFile {
         let temporary = fs::temporary_path(&self.real);
         let replaced = match self.write(&temporary, content) {
             Ok(true) => self.check_unchanged().and_then(|()| {
-                std::fs::rename(&temporary, &self.real).map_err(|error| self.failure(error, "replace"))
+                os::files::rename(&temporary, &self.real).map_err(|error| self.failure(error, "replace"))
             }),
             Ok(false) => self.overwrite(content),
             // A shorter content needs no space.

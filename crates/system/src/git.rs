@@ -186,7 +186,9 @@ mod tests {
         let names = |section| subsections(keys.into_iter(), section).into_iter().collect::<Vec<_>>();
         assert_eq!(names(b"filter."), [b"a".as_slice(), b"a.b=c", b"\xff"]);
         assert_eq!(names(b"hook."), [b"a"]);
+        #[cfg(unix)]
         let option = setting("filter", b"a.b=\xff", ".clean", EMPTY);
+        #[cfg(unix)]
         assert_eq!(option.as_encoded_bytes(), b"--config-env=filter.a.b=\xff.clean=TEAMKEEP_GIT_EMPTY");
     }
 }

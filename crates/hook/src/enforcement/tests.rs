@@ -1,4 +1,5 @@
 mod edits;
+#[cfg(unix)]
 mod git;
 #[path = "../../../policy/src/tests/scene.rs"]
 #[allow(dead_code, reason = "the tests of the policy use the rest")]

@@ -16,6 +16,7 @@ fn shown(line: &str) -> Vec<String> {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "its paths are those of Unix")]
 fn commands_are_found_in_every_usual_place() {
     let hard = |directory: &str| vec![format!("{directory}: reset --hard")];
     for line in [

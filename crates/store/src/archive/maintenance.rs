@@ -12,6 +12,7 @@ use teamkeep_model::event::Id;
 use teamkeep_model::time::HOUR;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs::{self, Lock};
+use teamkeep_system::os;
 use teamkeep_system::store_lock::StoreLock;
 
 /// The lock for adding and removing runs: one process at a time.
@@ -80,7 +81,7 @@ impl ExclusiveArchive {
         let runs = self.archive.runs_dir();
         fs::private_dir(&runs)?;
         sync_below(staged)?;
-        fs_err::rename(staged, &dir)?;
+        os::files::rename(staged, &dir)?;
         fs::sync(&runs)
     }
 
@@ -109,7 +110,7 @@ impl ExclusiveArchive {
         }
         let to = aside.join(&planned.run);
         fs::allow_missing(fs_err::remove_dir_all(&to))?;
-        fs_err::rename(&dir, &to)?;
+        os::files::rename(&dir, &to)?;
         Ok(true)
     }
 

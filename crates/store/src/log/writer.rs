@@ -219,7 +219,7 @@ impl EventLog {
         if to.symlink_metadata().is_ok() || packed::packed(&to).symlink_metadata().is_ok() {
             return Err(fs::with_path(io::ErrorKind::AlreadyExists.into(), "create", &to));
         }
-        fs_err::rename(self.current(), &to)?;
+        os::files::rename(&self.current(), &to)?;
         if end.point == end.last {
             // Without it, the next writer finds the last line in the name. A head that was missing is not made up.
             let _ = Head { point: end.last, size: 0 }.write(&lock.file);

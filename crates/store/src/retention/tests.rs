@@ -109,6 +109,7 @@ fn named(log: &str, days: u64) -> (String, u64) {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine keeps the name of a removed file that is open")]
 fn old_segments_go_by_age_and_then_the_oldest_by_size() {
     let store = Store::new();
     store.write("a", &[100, 50, 2], Some(0));
@@ -132,6 +133,7 @@ fn total(store: &Store) -> u64 {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine keeps the name of a removed file that is open")]
 fn what_an_active_session_writes_to_stays_and_what_an_idle_one_wrote_to_goes() {
     let store = Store::new();
     store.write("active", &[], Some(0));
@@ -207,6 +209,7 @@ fn nothing_goes_as_long_as_a_run_cannot_be_read() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine keeps the name of a removed file that is open")]
 fn a_line_that_arrives_after_the_plan_is_kept() {
     let store = Store::new();
     let [written, closed, both] = ["written", "closed", "both"].map(|name| store.write(name, &[], Some(100)));
@@ -226,6 +229,7 @@ fn a_line_that_arrives_after_the_plan_is_kept() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine keeps the name of a removed file that is open")]
 fn a_segment_that_is_being_written_stays_and_is_tried_again() {
     let store = Store::new();
     let log = store.write("a", &[100], None);
@@ -240,6 +244,7 @@ fn a_segment_that_is_being_written_stays_and_is_tried_again() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine keeps the name of a removed file that is open")]
 fn the_directory_of_a_session_goes_with_its_state() {
     let store = Store::new();
     let log = store.write("a", &[100], None);

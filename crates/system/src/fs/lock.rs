@@ -94,7 +94,11 @@ pub fn is_locked(path: &Path) -> io::Result<bool> {
     let Some(file) = if_exists(open_regular(path))? else { return Ok(false) };
     // Shared, so that several processes that only ask do not see each other.
     match file.try_lock_shared() {
-        Ok(()) => file.unlock().map(|()| false),
+        // Closing the file would be enough, but see the drop of a lock.
+        Ok(()) => {
+            let _ = file.unlock();
+            Ok(false)
+        }
         Err(TryLockError::WouldBlock) => Ok(true),
         Err(TryLockError::Error(error)) => Err(with_path(error, "lock", path)),
     }
@@ -125,6 +129,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(windows, ignore = "wine keeps the name of a removed file that is open")]
     fn a_lock_whose_file_was_removed_meanwhile_is_taken_on_the_new_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("dir/lock");

@@ -98,6 +98,11 @@ pub fn write_all_at(file: &fs_err::File, bytes: &[u8], at: u64) -> io::Result<()
     file.write_all_at(bytes, at)
 }
 
+/// Renames a file or a directory, also over a file.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs_err::rename(from, to)
+}
+
 /// Appends bytes to a file of this length, which is open for appending.
 pub fn append(file: &mut fs_err::File, bytes: &[u8], _: u64) -> io::Result<()> {
     file.write_all(bytes)

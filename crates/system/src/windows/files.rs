@@ -5,7 +5,8 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use fs_err::os::windows::fs::FileExt;
 use winapi_util::file::information;
@@ -18,6 +19,10 @@ const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
 /// Open directories, too.
 const BACKUP_SEMANTICS: u32 = 0x0200_0000;
 const WRITE_ATTRIBUTES: u32 = 0x100;
+const ACCESS_DENIED: i32 = 5;
+const SHARING_VIOLATION: i32 = 32;
+const RENAME_TIMEOUT: Duration = Duration::from_millis(500);
+const RENAME_PAUSE: Duration = Duration::from_millis(1);
 /// From 1601 to 1970, in units of 100 ns.
 const EPOCH: i64 = 116_444_736_000_000_000;
 
@@ -95,6 +100,25 @@ pub fn write_all_at(file: &fs_err::File, bytes: &[u8], at: u64) -> io::Result<()
         }
     }
     Ok(())
+}
+
+/// Renames a file or a directory, also over a file. Waits while a program that does not allow it has one of them open.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    let start = Instant::now();
+    loop {
+        match std::fs::rename(from, to) {
+            Ok(()) => return Ok(()),
+            Err(error) if is_in_use(&error) && start.elapsed() < RENAME_TIMEOUT => {
+                thread::sleep(RENAME_PAUSE)
+            }
+            // With the paths in its error.
+            Err(_) => return fs_err::rename(from, to),
+        }
+    }
+}
+
+fn is_in_use(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(ACCESS_DENIED | SHARING_VIOLATION))
 }
 
 /// Appends bytes to a file of this length, which is open for appending.

@@ -1,7 +1,9 @@
 //! Checks as a hook call runs them: real commands in real repositories.
 
+#[cfg(unix)]
 mod commands;
 mod output;
+#[cfg(unix)]
 mod places;
 
 use std::path::{Path, PathBuf};

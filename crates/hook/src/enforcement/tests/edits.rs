@@ -78,6 +78,7 @@ fn ends(scene: &mut Scene, name: &str) {
 const CHANGED: [(&str, Decision); 1] = [("edit-of-changed-file", Decision::Block)];
 
 #[test]
+#[cfg_attr(windows, ignore = "its paths are those of Unix")]
 fn a_write_over_a_change_of_another_agent_collides_until_the_file_is_read_again() {
     let mut desk = desk();
     let file = desk.file();
@@ -103,6 +104,7 @@ fn a_write_over_a_change_of_another_agent_collides_until_the_file_is_read_again(
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "its paths are those of Unix")]
 fn an_edit_of_a_text_is_only_noted_because_claude_code_reports_a_text_that_is_gone() {
     let mut desk = desk();
     let file = desk.file();
@@ -140,6 +142,7 @@ fn the_change_of_an_agent_that_is_gone_still_counts() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "it runs sed")]
 fn a_change_by_a_command_a_formatter_or_the_user_counts_for_a_write() {
     let mut desk = desk();
     let file = desk.file();
@@ -201,6 +204,7 @@ fn the_work_of_a_subagent_is_that_of_the_agent_that_started_it() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "its paths are those of Unix")]
 fn the_history_is_bounded_and_keeps_uncommitted_changes_longest() {
     let mut desk = desk();
     let file = desk.file();

@@ -198,6 +198,7 @@ fn an_invalid_hash_or_run_does_not_become_a_path() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine keeps the name of a removed file that is open")]
 fn damage_of_a_compressed_file_hides_nothing_before_it() {
     let dir = tempfile::tempdir().unwrap();
     let archive = archive(&dir);
