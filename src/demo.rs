@@ -7,7 +7,7 @@ pub mod check;
 
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, MAIN_SEPARATOR, Path, PathBuf};
 
 use chrono::TimeDelta;
 use flate2::read::GzDecoder;
@@ -147,7 +147,8 @@ impl Stage {
         let client = home.join(".claude");
         let config = home.join("teamkeep.toml");
         let paths = Paths { store, config, client: Some(client.clone()), warning: None };
-        let steps = steps(text, &home.display().to_string())?;
+        // The paths are also in JSON within JSON, where a backslash would need others.
+        let steps = steps(text, &home.display().to_string().replace(MAIN_SEPARATOR, "/"))?;
         let start = steps.iter().find_map(|(_, step)| start_of_run(step)).unwrap_or_default();
         Ok(Stage { scratch, paths, home, client, steps, start })
     }

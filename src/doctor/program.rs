@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use teamkeep_settings::layer::SettingsScope;
 use teamkeep_settings::program::{hook_args, is_bare, is_named, is_same, on_search_path, own_path};
 use teamkeep_store::log::Logs;
-use teamkeep_system::command::{HOOK_NAME, NAME, command_line, find, is_executable, quoted};
+use teamkeep_system::command::{HOOK_NAME, NAME, beside, command_line, file_of, find, is_executable, quoted};
 use teamkeep_system::env::{Env, absolute_dirs};
 use teamkeep_system::fs::{MAX_SETTINGS_BYTES, read_regular};
 use teamkeep_system::paths::Paths;
@@ -48,7 +48,7 @@ fn named(facts: &Facts<'_>) -> Option<NamedProgram> {
 
 /// The programs of this installation: those that run here, and those on the search path.
 fn own_programs(env: &Env) -> Vec<PathBuf> {
-    let running = command_line().ok().into_iter().flat_map(|path| [path.with_file_name(HOOK_NAME), path]);
+    let running = command_line().ok().into_iter().flat_map(|path| [beside(&path, HOOK_NAME), path]);
     running.chain(on_search_path(env)).chain(find(HOOK_NAME, env)).collect()
 }
 
@@ -114,10 +114,10 @@ fn named_by_plugin(facts: &Facts<'_>) -> Option<NamedProgram> {
     let dirs: Vec<PathBuf> = own.chain(searched).chain(local.clone()).collect();
     let path = dirs
         .iter()
-        .flat_map(|dir| [HOOK_NAME, NAME].map(|name| dir.join(name)))
+        .flat_map(|dir| [HOOK_NAME, NAME].map(|name| dir.join(file_of(name))))
         .find(|path| is_executable(path));
     // A plugin may be read from a repository that the user only looks at.
-    let local = local.into_iter().flat_map(|dir| [HOOK_NAME, NAME].map(|name| dir.join(name)));
+    let local = local.into_iter().flat_map(|dir| [HOOK_NAME, NAME].map(|name| dir.join(file_of(name))));
     let known: Vec<PathBuf> = local.chain(own_programs(facts.env)).collect();
     let cache = facts.paths.client.as_ref().map(|client| client.join("plugins/cache"));
     let is_trusted = path.as_ref().is_some_and(|path| {

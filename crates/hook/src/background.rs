@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use teamkeep_store::log::Logs;
 use teamkeep_store::retention;
 use teamkeep_store::shipping::{PROGRAM, Shipping, UnshippedSegments};
 use teamkeep_system::clock::Clock;
-use teamkeep_system::command::{command_line, find, is_executable};
+use teamkeep_system::command::{beside, command_line, find, is_executable};
 use teamkeep_system::env::Env;
 use teamkeep_system::error::Result;
 use teamkeep_system::os;
@@ -250,8 +250,8 @@ fn try_prune(recorder: &Recorder) -> Result<Vec<String>> {
 /// The program that ships: beside this one, else in an absolute directory of the search path.
 pub fn find_shipper(env: &Env) -> Option<PathBuf> {
     let own = std::env::current_exe().ok();
-    let beside = own.as_deref().and_then(Path::parent).map(|dir| dir.join(PROGRAM));
-    beside.filter(|program| is_executable(program)).or_else(|| find(PROGRAM, env))
+    let found = own.map(|own| beside(&own, PROGRAM));
+    found.filter(|program| is_executable(program)).or_else(|| find(PROGRAM, env))
 }
 
 impl Call<'_> {

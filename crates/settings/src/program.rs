@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use teamkeep_system::command::{
-    HOOK_NAME, NAME, candidates, command_line, file_name, find, is_executable, is_hook_program, quoted,
+    HOOK_NAME, NAME, beside, candidates, command_line, file_name, find, is_executable, is_hook_program,
+    quoted,
 };
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
@@ -51,8 +52,8 @@ impl HookProgram {
         })?;
         let called = std::env::args_os().next().unwrap_or_default();
         let known = stable(&running, &called, env.search.as_deref());
-        let beside = known.with_file_name(HOOK_NAME);
-        HookProgram::at(if is_executable(&beside) { &beside } else { &known })
+        let hook = beside(&known, HOOK_NAME);
+        HookProgram::at(if is_executable(&hook) { &hook } else { &known })
     }
 
     fn at(path: &Path) -> Result<HookProgram> {
@@ -88,8 +89,7 @@ impl HookProgram {
 
     /// Whether hooks that call `named` run the same program, or the command line beside it, as they did before.
     pub fn replaces(&self, named: &str) -> bool {
-        self.0 == named
-            || (!is_bare(named) && Path::new(named).with_file_name(HOOK_NAME) == Path::new(&self.0))
+        self.0 == named || (!is_bare(named) && beside(Path::new(named), HOOK_NAME) == Path::new(&self.0))
     }
 
     /// Why hooks that call it cannot run, if so.
@@ -110,9 +110,9 @@ pub fn shell_invocation(env: &Env) -> String {
 /// How a user calls the running program to install it: as [`shell_invocation`] if hooks with that name are recognized,
 /// else by a link with that name, with the command that creates it.
 pub fn typed_to_install(env: &Env) -> String {
-    let own = own_path(env).filter(|path| path.file_name() != Some(OsStr::new(NAME)));
+    let own = own_path(env).filter(|path| file_name(&path.to_string_lossy()) != NAME);
     let Some(path) = own else { return shell_invocation(env) };
-    let link = path.with_file_name(NAME);
+    let link = beside(&path, NAME);
     let [program, called] = [&path, &link].map(|path| quoted(&path.to_string_lossy()));
     if is_executable(&link) { called } else { format!("ln -s {program} {called} && {called}") }
 }
@@ -143,7 +143,7 @@ fn stable(running: &Path, called: &OsStr, search: Option<&OsStr>) -> PathBuf {
         search.and_then(|search| candidates(NAME, search).find(|candidate| is_same(candidate, running)));
     let as_called = || {
         let path = std::path::absolute(called).ok()?;
-        (called.as_encoded_bytes().contains(&b'/') && is_same(&path, running)).then_some(path)
+        (Path::new(called).components().count() > 1 && is_same(&path, running)).then_some(path)
     };
     on_path.or_else(as_called).unwrap_or_else(|| running.to_path_buf())
 }
@@ -161,7 +161,7 @@ pub fn hook_args(program: &str, event: &str) -> Vec<String> {
 
 /// Whether it is found on the search path of its caller.
 pub fn is_bare(command: &str) -> bool {
-    is_named(command) && !command.contains('/')
+    is_named(command) && !command.contains(['/', '\\'])
 }
 
 /// A word quoted as by [`quoted`] that no command reads as an option.

@@ -19,7 +19,7 @@ pub const HOOK_NAME: &str = "teamkeep-hook";
 pub fn command_line() -> io::Result<PathBuf> {
     let running = std::env::current_exe()?;
     let is_hook = running.to_str().is_some_and(is_hook_program);
-    Ok(if is_hook { running.with_file_name(NAME) } else { running })
+    Ok(if is_hook { beside(&running, NAME) } else { running })
 }
 
 /// A program in one of the [`absolute_dirs`] of the search path.
@@ -29,7 +29,18 @@ pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
 
 /// A name in each of the [`absolute_dirs`] of a search path.
 pub fn candidates(name: &str, search: &OsStr) -> impl Iterator<Item = PathBuf> {
-    absolute_dirs(search).map(move |dir| dir.join(name))
+    let name = file_of(name);
+    absolute_dirs(search).map(move |dir| dir.join(&name))
+}
+
+/// The program with this name in the directory of another one.
+pub fn beside(program: &Path, name: &str) -> PathBuf {
+    program.with_file_name(file_of(name))
+}
+
+/// The name of the file of a program.
+pub fn file_of(name: &str) -> String {
+    format!("{name}{}", os::places::PROGRAM_SUFFIX)
 }
 
 /// Whether it is a file that this user can execute.
@@ -42,8 +53,10 @@ pub fn is_hook_program(command: &str) -> bool {
     file_name(command) == HOOK_NAME
 }
 
+/// The name of the program at a path, which is of this system or of another one.
 pub fn file_name(command: &str) -> &str {
-    command.rsplit('/').next().unwrap_or_default()
+    let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
+    name.strip_suffix(".exe").unwrap_or(name)
 }
 
 /// A word quoted for a POSIX shell, only if needed.

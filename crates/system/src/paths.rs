@@ -63,7 +63,7 @@ impl Paths {
         let dirs = home.and_then(|_| directories::ProjectDirs::from("", "", "teamkeep"));
         let mut warning = None;
         let store = env.store.clone().filter(|store| store.is_absolute()).unwrap_or_else(|| match &dirs {
-            Some(dirs) => dirs.data_dir().to_path_buf(),
+            Some(dirs) => dirs.data_local_dir().to_path_buf(),
             None => {
                 let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from(os::places::TMP));
                 let path = tmp.join(format!("teamkeep-{}", os::access::user_id()));
@@ -73,7 +73,7 @@ impl Paths {
             }
         });
         let config = env.config.clone().unwrap_or_else(|| match &dirs {
-            Some(dirs) => dirs.config_dir().join("teamkeep.toml"),
+            Some(dirs) => dirs.config_local_dir().join("teamkeep.toml"),
             None => store.join("teamkeep.toml"),
         });
         let client = env.client.clone().or_else(|| home.map(|home| home.join(".claude")));
