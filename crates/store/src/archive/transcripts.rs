@@ -58,8 +58,10 @@ pub fn is_agent_transcript(path: &Path) -> bool {
     stem(path).starts_with("agent-")
 }
 
+/// The name without its extension. The path can be one of another system.
 fn stem(path: &Path) -> &str {
-    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default()
+    let name = path.to_str().and_then(|path| path.rsplit(['/', '\\']).next()).unwrap_or_default();
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 /// The part of its sessions' transcripts that belongs to a run, by Claude Code's clock, which is also the clock of
@@ -284,6 +286,20 @@ impl Archive {
         let Some(dir) = self.run_dir(run) else { return Ok(None) };
         let read = fs::if_exists(fs::read_regular(&dir.join("transcripts.json"), MAX_BYTES))?;
         Ok(read.map(|(bytes, _)| serde_json::from_slice(&bytes)).transpose()?)
+    }
+}
+
+#[cfg(test)]
+mod path_tests {
+    use super::*;
+
+    #[test]
+    fn the_agent_of_a_transcript_is_known_by_a_path_of_any_system() {
+        for path in ["/p/s/subagents/agent-abob-1.jsonl", r"C:\p\s\subagents\agent-abob-1.jsonl"] {
+            assert!(is_agent_transcript(Path::new(path)));
+            assert_eq!(agent_of(Path::new(path)), "abob-1");
+        }
+        assert_eq!(agent_of(Path::new("C:/p/s.jsonl")), "s");
     }
 }
 
