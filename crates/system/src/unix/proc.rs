@@ -1,5 +1,13 @@
 //! Processes as `/proc` shows them.
 
+use std::os::unix::fs::FileExt;
+
+use super::files::open;
+use crate::fs::kinds::OpenMode;
+
+/// More than a `stat` has: 52 numbers and a name of 16 bytes.
+const MAX_STAT_BYTES: usize = 2048;
+
 /// The process-id namespace of this process.
 pub fn own_space() -> Option<String> {
     std::fs::read_link("/proc/self/ns/pid").ok()?.into_os_string().into_string().ok()
@@ -32,7 +40,11 @@ struct Stat(String);
 
 impl Stat {
     fn of(pid: u32) -> Option<Stat> {
-        std::fs::read_to_string(format!("/proc/{pid}/stat")).ok().map(Stat)
+        let file = open(format!("/proc/{pid}/stat").as_ref(), OpenMode::ReadLinked).ok()?;
+        // The kernel gives all of it at once, so one read is enough.
+        let mut bytes = [0; MAX_STAT_BYTES];
+        let count = file.read_at(&mut bytes, 0).ok()?;
+        Some(Stat(String::from_utf8_lossy(&bytes[..count]).into_owned()))
     }
 
     fn name(&self) -> Option<&str> {
