@@ -128,7 +128,14 @@ fn is_plain(words: &[String]) -> bool {
     };
     let is_event = EventKind::named(event) != EventKind::Unknown
         && event.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-    is_event && is_named(program) && (is_bare(program) || program.starts_with('/'))
+    is_event && is_named(program) && (is_bare(program) || is_absolute(program))
+}
+
+/// Whether it is an absolute path, of any system.
+fn is_absolute(program: &str) -> bool {
+    let has_drive =
+        matches!(program.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
+    has_drive || program.starts_with('/')
 }
 
 /// The words of a shell command line with quotes and backslashes resolved.
@@ -171,6 +178,9 @@ mod tests {
             json!({"command": "'/with space/teamkeep-hook' stop --plugin"}),
             json!({"command": "/a b/teamkeep-hook", "args": ["stop"]}),
             json!({"command": "teamkeep-hook", "args": ["stop", "--plugin"]}),
+            json!({"command": "C:/Users/ann/bin/teamkeep-hook.exe stop"}),
+            json!({"command": "'C:/with space/teamkeep-hook.exe' stop"}),
+            json!({"command": r"C:\Users\ann\bin\teamkeep-hook.exe", "args": ["stop"]}),
         ] {
             assert!(is_ours(&ours) && of(&ours).is_some(), "{ours}");
         }

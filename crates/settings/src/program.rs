@@ -1,7 +1,7 @@
 //! The program that hooks call, and how a user calls the command line.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use teamkeep_system::command::{
     HOOK_NAME, NAME, beside, candidates, command_line, file_name, find, is_executable, is_hook_program,
@@ -58,7 +58,8 @@ impl HookProgram {
 
     fn at(path: &Path) -> Result<HookProgram> {
         match path.to_str() {
-            Some(text) if is_named(text) => Ok(HookProgram(text.to_owned())),
+            // A backslash would have to be escaped for JSON and for a shell. Windows accepts both separators.
+            Some(text) if is_named(text) => Ok(HookProgram(text.replace(MAIN_SEPARATOR, "/"))),
             Some(text) => {
                 Err(Error::new(format!("cannot install {text}: its file name is not {HOOK_NAME} or {NAME}"))
                     .hint("use a binary with that name: --command PATH"))
