@@ -14,6 +14,10 @@ proof:
 live *ARGS:
     cargo test --locked --test live -- --live {{ARGS}}
 
+# Run the tests of the crates for Windows, in wine. It installs wine and mingw from Debian.
+windows *ARGS:
+    scripts/windows.sh {{ARGS}}
+
 # Build the documentation site into target/site and check its links.
 docs:
     scripts/docs.sh
