@@ -51,6 +51,28 @@ pub fn for_each<I: Sync, S: Default, T: Send, E: From<io::Error>>(
     })
 }
 
+/// Like [`for_each`], with the results in the order of the items, and each with the place of its item.
+pub(crate) fn for_each_in_order<I: Sync, S: Default, T: Send>(
+    items: &[I],
+    max_threads: usize,
+    work: impl Fn(&I, &mut S) -> T + Sync,
+    mut each: impl FnMut(usize, T),
+) -> io::Result<()> {
+    let mut ready = InOrder::default();
+    for_each(
+        items,
+        max_threads,
+        |item, state| Some(work(item, state)),
+        |place, result| {
+            ready.insert(place, result);
+            while let Some(result) = ready.take_due() {
+                each(ready.due - 1, result);
+            }
+            Ok(())
+        },
+    )
+}
+
 /// Results in the order of their items.
 #[derive(Debug)]
 pub(crate) struct InOrder<T> {
@@ -90,20 +112,17 @@ mod tests {
     #[test]
     fn results_are_in_order_and_an_error_ends_the_work() {
         let items: Vec<usize> = (0..1_000).collect();
-        let (mut ready, mut doubled) = (InOrder::default(), Vec::new());
+        let mut doubled = Vec::new();
         let work = |item: &usize, calls: &mut usize| {
             *calls += 1;
-            Some((2 * item, *calls))
+            (2 * item, *calls)
         };
-        let done: io::Result<()> = for_each(&items, 8, work, |place, (result, calls)| {
+        for_each_in_order(&items, 8, work, |place, (result, calls)| {
             assert!((1..=1_000).contains(&calls));
-            ready.insert(place, result);
-            while let Some(result) = ready.take_due() {
-                doubled.push(result);
-            }
-            Ok(())
-        });
-        done.unwrap();
+            assert_eq!(place, doubled.len());
+            doubled.push(result);
+        })
+        .unwrap();
         assert_eq!(doubled, items.iter().map(|item| 2 * item).collect::<Vec<_>>());
         let failed = for_each(&items, 8, |_, (): &mut ()| Some(()), |_, ()| Err(io::Error::other("enough")));
         assert_eq!(failed.unwrap_err().to_string(), "enough");

@@ -11,7 +11,7 @@ use chrono::TimeDelta;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::log::{EventLog, Line, LineError, Lines, Segment, SegmentName, parse};
 
-use crate::parallel::{self, InOrder, MAX_THREADS};
+use crate::parallel::{self, MAX_THREADS};
 
 /// The lines of several logs of a range of time. The lines of each log are in its order, and otherwise by their time.
 ///
@@ -183,19 +183,14 @@ pub fn read_parallel<T: Send>(
     let read = |segment: &Segment, (): &mut ()| {
         let (mut source, mut problems) = (Source::of(vec![segment.clone()]), ReadErrors::default());
         let values: Vec<T> = std::iter::from_fn(|| source.read(&mut problems, &parse)).collect();
-        Some((values, problems))
+        (values, problems)
     };
-    let (mut ready, mut problems) = (InOrder::default(), ReadErrors::default());
-    let done: io::Result<()> = parallel::for_each(segments, MAX_THREADS, read, |place, read| {
-        ready.insert(place, read);
-        while let Some((values, wrong)) = ready.take_due() {
-            let place = ready.due - 1;
-            values.into_iter().for_each(|value| each(place, value));
-            problems.merge(wrong);
-        }
-        Ok(())
-    });
-    done.map(|()| problems)
+    let mut problems = ReadErrors::default();
+    parallel::for_each_in_order(segments, MAX_THREADS, read, |place, (values, wrong)| {
+        values.into_iter().for_each(|value| each(place, value));
+        problems.merge(wrong);
+    })?;
+    Ok(problems)
 }
 
 /// From one instant to another, both included; without one it is open on that side.

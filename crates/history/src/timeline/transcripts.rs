@@ -1,12 +1,12 @@
 //! Reads the transcripts of a run, and finds the agent that each belongs to.
 
 use super::LoadedEvent;
-use crate::parallel::{self, InOrder, MAX_THREADS};
+use crate::parallel::{self, MAX_THREADS};
 use crate::transcript::{Delivered, FileChanges, TranscriptItem, TranscriptRecord, records};
 use serde_json::{Value, json};
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 use teamkeep_model::Tool;
@@ -44,30 +44,25 @@ pub(super) fn load_transcripts(
     let object = |path: &str| Some(recorded.get(path)?.as_ref()?.object.as_str());
     let paths: Vec<&str> =
         recorded.keys().map(String::as_str).filter(|path| path.ends_with(".jsonl")).collect();
-    let read = |path: &&str, (): &mut ()| {
+    let load = |path: &&str, (): &mut ()| {
         let meta = path.replace(".jsonl", ".meta.json");
         let note = recorded
             .contains_key(&meta)
             .then(|| read_note(archive, &run.run, Path::new(&meta), object(&meta)));
         let note = note.and_then(Result::ok).unwrap_or_default();
-        Some((note, read(archive, &run.run, path, object(path))))
+        (note, read(archive, &run.run, path, object(path)))
     };
-    let mut ready = InOrder::default();
-    let done: io::Result<()> = parallel::for_each(&paths, MAX_THREADS, read, |place, read| {
-        ready.insert(place, read);
-        while let Some((note, read)) = ready.take_due() {
-            let path = Path::new(paths[ready.due - 1]);
-            match read {
-                Ok(records) => {
-                    let by = owners.owner(path, &note, &records);
-                    let transcript = Arc::new(Transcript { by, agent: agent_of(path).to_owned() });
-                    transcripts.add(&transcript, records, span, &mut seen);
-                    transcripts.all.push(transcript);
-                }
-                Err(problem) => transcripts.problems.push(problem.to_string()),
+    let done = parallel::for_each_in_order(&paths, MAX_THREADS, load, |place, (note, records)| {
+        let path = Path::new(paths[place]);
+        match records {
+            Ok(records) => {
+                let by = owners.owner(path, &note, &records);
+                let transcript = Arc::new(Transcript { by, agent: agent_of(path).to_owned() });
+                transcripts.add(&transcript, records, span, &mut seen);
+                transcripts.all.push(transcript);
             }
+            Err(problem) => transcripts.problems.push(problem.to_string()),
         }
-        Ok(())
     });
     transcripts.problems.extend(done.err().map(|error| error.to_string()));
     transcripts.retain_within(span);

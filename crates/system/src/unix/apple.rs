@@ -2,7 +2,7 @@
 
 use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System};
 
-/// There are no process-id namespaces.
+/// macOS has no process-id namespaces.
 pub fn own_space() -> Option<String> {
     None
 }

@@ -12,7 +12,7 @@ pub trait InputSource: Read + AsFd {}
 
 impl<T: Read + AsFd> InputSource for T {}
 
-/// TimedInput that may never come. A buffer in the source must not be larger than those that are read into: `poll` does not report its
+/// Input that may never come. A buffer in the source must not be larger than those that are read into: `poll` does not report its
 /// bytes.
 pub struct TimedInput<R> {
     source: R,

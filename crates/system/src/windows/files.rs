@@ -26,12 +26,12 @@ const RENAME_PAUSE: Duration = Duration::from_millis(1);
 /// From 1601 to 1970, in units of 100 ns.
 const EPOCH: i64 = 116_444_736_000_000_000;
 
-/// There is no umask: new files are as accessible as their directory, and only the user can access those of a profile.
+/// Windows has no umask: new files are as accessible as their directory, and only the user can access those of a profile.
 pub fn set_umask() {}
 
 pub fn set_private_umask() {}
 
-/// There is no limit of the size of files.
+/// Windows does not limit the size of files.
 pub fn report_size_limit() {}
 
 /// Opens a file.

@@ -12,7 +12,7 @@ use winsafe::{self as w, HPROCESS, HPROCESSLIST, STARTUPINFO, co};
 /// The exit code of a process that runs.
 const STILL_ACTIVE: u32 = 259;
 
-/// There are no process-id namespaces.
+/// Windows has no process-id namespaces.
 pub fn own_space() -> Option<String> {
     None
 }

@@ -395,16 +395,13 @@ fn a_segment_is_not_closed_over_another() {
 
 /// A directory, a link to a file outside, and a pipe.
 fn obstacles() -> Vec<fn(&Path, &Path)> {
-    #[allow(unused_mut)]
-    let mut obstacles: Vec<fn(&Path, &Path)> = vec![|path, _| std::fs::create_dir(path).unwrap()];
-    #[cfg(unix)]
-    {
-        obstacles.push(|path, outside| symlink(outside, path).unwrap());
-        obstacles.push(|path, _| {
-            rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap();
-        });
-    }
-    obstacles
+    vec![
+        |path, _| std::fs::create_dir(path).unwrap(),
+        #[cfg(unix)]
+        |path, outside| symlink(outside, path).unwrap(),
+        #[cfg(unix)]
+        |path, _| rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RWXU).unwrap(),
+    ]
 }
 
 #[test]
