@@ -37,7 +37,7 @@ fn changed() -> Sandbox {
         json!({"type": "create", "filePath": "notes.txt", "content": "one\ntwo\n", "structuredPatch": []});
     let committed = json!({"stdout": "[main (root-commit) 1a2b3c4] Add the notes\n 1 file changed\n"});
     let other =
-        json!({"type": "create", "filePath": "/elsewhere/log", "content": "x\n", "structuredPatch": []});
+        json!({"type": "create", "filePath": "/another/log", "content": "x\n", "structuredPatch": []});
     let lines = [
         call(&sandbox, "a1", "Write", &created),
         call(&sandbox, "a2", "Bash", &committed),
@@ -76,7 +76,7 @@ fn each_file_has_its_agents_and_each_change_its_task() {
     assert_eq!(
         files.collect::<Vec<_>>(),
         [
-            json!(["/elsewhere/log", [["alice", 1, 1, 0]]]),
+            json!(["/another/log", [["alice", 1, 1, 0]]]),
             json!(["notes.txt", [["alice", 1, 2, 0], ["bob", 1, 2, 1]]]),
         ]
     );
@@ -94,7 +94,7 @@ fn each_file_has_its_agents_and_each_change_its_task() {
     let commit = &found["commits"][0];
     assert_eq!([&commit["id"], &commit["agent"], &commit["subject"]], ["1a2b3c4", "alice", "Add the notes"]);
     let shared = sandbox.printed(&["files", "--shared"]);
-    assert!(shared.contains("notes.txt") && !shared.contains("/elsewhere/log"), "{shared}");
+    assert!(shared.contains("notes.txt") && !shared.contains("/another/log"), "{shared}");
     let own = sandbox.printed(&["files", "--agent", "bob"]);
     assert!(own.contains("bob") && !own.contains("alice"), "{own}");
     let both = sandbox.printed(&["files", "--agent", "bob", "--shared"]);
@@ -111,7 +111,7 @@ fn each_file_has_its_agents_and_each_change_its_task() {
     let report = sandbox.printed(&["report", "--full"]);
     let section =
         report.split("Files changed by several agents").nth(1).unwrap().split("\n\n").next().unwrap();
-    assert!(section.contains("notes.txt") && !section.contains("/elsewhere/log"), "{section}");
+    assert!(section.contains("notes.txt") && !section.contains("/another/log"), "{section}");
 }
 
 #[test]

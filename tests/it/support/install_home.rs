@@ -7,6 +7,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
+use super::scratch::scratch;
+
 /// Settings that somebody has made.
 pub const MINE: &str = "{\n    \"model\": \"opus\",\n    \"hooks\": {\n        \"Stop\": [{\"hooks\": [{\"type\": \"command\", \"command\": \"say done\"}]}]\n    },\n    \"env\": {\"A\": \"1\"}\n}\n";
 
@@ -24,7 +26,7 @@ pub struct CommandResult {
 
 impl Home {
     pub fn new() -> Home {
-        let home = Home { dir: tempfile::tempdir().unwrap() };
+        let home = Home { dir: scratch() };
         std::fs::create_dir_all(home.at("bin")).unwrap();
         std::fs::create_dir_all(home.at(".claude")).unwrap();
         symlink(env!("CARGO_BIN_EXE_teamkeep"), home.at("bin/teamkeep")).unwrap();

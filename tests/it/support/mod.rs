@@ -10,4 +10,5 @@ pub mod programs;
 pub mod receiver;
 pub mod reenact;
 pub mod sandbox;
+pub mod scratch;
 pub mod terminal;

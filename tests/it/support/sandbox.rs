@@ -15,6 +15,8 @@ use teamkeep_system::env::Env;
 use teamkeep_system::paths::Paths;
 use tempfile::TempDir;
 
+use super::scratch::scratch;
+
 /// When the first call of a stage is made.
 pub const START: &str = "2026-02-03T04:05:06.000Z";
 
@@ -67,11 +69,8 @@ impl Sandbox {
 
     /// A stage on which the default policy judges.
     pub fn judging() -> Sandbox {
-        let sandbox = Sandbox {
-            dir: tempfile::tempdir().unwrap(),
-            now: AtomicI64::new(0),
-            by_command_line: AtomicBool::new(false),
-        };
+        let sandbox =
+            Sandbox { dir: scratch(), now: AtomicI64::new(0), by_command_line: AtomicBool::new(false) };
         for dir in ["home/parser", "home/.claude"] {
             std::fs::create_dir_all(sandbox.dir.path().join(dir)).unwrap();
         }
