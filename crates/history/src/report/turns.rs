@@ -109,8 +109,8 @@ struct OpenTurn {
     idle_notices: Option<bool>,
     instance: Option<String>,
     last: Option<Timestamp>,
-    /// Whether the agent left in it. The end may still be reported; before about 2.1.100 it never is.
-    has_left: bool,
+    /// When the agent left in it. The end may still be reported; before about 2.1.100 it never is.
+    left: Option<Timestamp>,
 }
 
 impl OpenTurn {
@@ -132,11 +132,13 @@ fn of_one(agent: &str, steps: &[TimedStep<'_>]) -> Vec<Turn> {
             continue;
         }
         if let Step::Left = step {
-            open.iter_mut().for_each(|open| open.has_left = true);
+            if let Some(open) = &mut open {
+                open.left.get_or_insert(at);
+            }
             continue;
         }
         if let Step::Started(_) = step {
-            let left = open.take_if(|open| open.has_left && open.begun.is_some());
+            let left = open.take_if(|open| open.left.is_some() && open.begun.is_some());
             turns.extend(left.map(|left| left.close(agent, left.last)));
         }
         let turn = open.get_or_insert_default();
@@ -146,7 +148,7 @@ fn of_one(agent: &str, steps: &[TimedStep<'_>]) -> Vec<Turn> {
                 // Messages that arrived before the start of this turn were read in it.
                 turn.begun.get_or_insert(at);
                 turn.instance = turn.instance.take().or(instance.map(str::to_owned));
-                turn.has_left = false;
+                turn.left = None;
             }
             Step::ReadIdleNotice => {
                 turn.received.get_or_insert(at);
@@ -163,8 +165,11 @@ fn of_one(agent: &str, steps: &[TimedStep<'_>]) -> Vec<Turn> {
             }
         }
     }
-    if let Some(open) = open.filter(|open| open.begun.is_some()) {
-        turns.push(open.close(agent, open.last.filter(|_| open.has_left)));
+    match open {
+        Some(open) if open.begun.is_some() => turns.push(open.close(agent, open.left.and(open.last))),
+        // No hook reports the start of the turn in which a teammate in a pane approves its shutdown.
+        Some(open) if open.left.is_some() => turns.push(open.close(agent, open.left)),
+        _ => {}
     }
     turns
 }
