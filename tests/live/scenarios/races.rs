@@ -55,7 +55,7 @@ fn race_reasons(is_late_edit_allowed: bool) -> Vec<(&'static str, &'static str, 
         false => "File has ",
     };
     vec![
-        ("alice", "\"content\"", late),
+        ("alice", r"one\n2", late),
         ("bob", "--amend -m", "Blocked: git commit --amend would replace the last commit, which alice made."),
         ("bob", "reset --hard", "Blocked: git reset --hard would "),
         ("bob", "stash drop", "Blocked: git stash drop "),
