@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::commands;
 use crate::usage;
-use crate::{commands, former_names};
 use teamkeep_model::time;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{EXIT_CODES, Result, USAGE};
@@ -162,17 +162,15 @@ pub fn main(args: &[OsString]) -> ExitCode {
     if let Some(shell) = Env::completion_shell() {
         return commands::completions::complete(parser(GROUPS), &shell, args);
     }
-    let former = former_names::replaced(args);
-    let cli = match parsed(&former.args) {
+    let cli = match parsed(args) {
         Ok(Cli { command: Command::Help(help), options }) => {
             options.ui();
             return show_help(&help);
         }
         Ok(cli) => cli,
-        Err(error) => return printed(&error, &former.args),
+        Err(error) => return printed(&error, args),
     };
     let ui = cli.options.ui();
-    former.notes.iter().for_each(|note| ui.eprint_line(note));
     // A hook call must not read the files of the time zone.
     if !cli.options.utc && !matches!(cli.command, Command::Hook(_) | Command::Finish(_)) {
         time::use_local();

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! [`commands`] has one file a command: it parses arguments, calls a module and passes the result to [`view`].
-//! `former_names` replaces names of earlier versions in it. [`brief`] has the facts for an agent that has lost its context.
+//! [`brief`] has the facts for an agent that has lost its context.
 //! [`bundle`] exports and imports runs; [`prune`] and [`verify`] maintain the store; [`notify`] sends incidents of running teams;
 //! [`doctor`] checks the installation, which [`teamkeep_settings`] edits. [`demo`] replays an example. [`teamkeep_terminal`] is what
 //! every command gets: configuration, paths, terminal.
@@ -20,7 +20,6 @@ pub mod cli;
 mod commands;
 pub mod demo;
 pub mod doctor;
-mod former_names;
 mod notify;
 mod prune;
 pub mod restore;

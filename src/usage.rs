@@ -59,7 +59,7 @@ pub fn with_negative_numbers(command: Command) -> Command {
 }
 
 /// The place of the first word that is neither the program nor an option of it.
-pub fn command_place(args: &[OsString]) -> Option<usize> {
+fn command_place(args: &[OsString]) -> Option<usize> {
     let mut place = 1;
     while let Some(arg) = args.get(place)?.to_str().filter(|arg| arg.starts_with('-')) {
         // The only option before a command that has a value.

@@ -24,7 +24,6 @@ pub fn catalog(context: &Context) -> Result<RunCatalog> {
 
 /// Lists the recorded runs as far as possible, for commands that report damage themselves.
 pub fn lenient_catalog(context: &Context) -> RunCatalog {
-    access::former(&context.paths).iter().for_each(|former| context.ui.warn(former));
     let mut catalog = RunCatalog::open(archive(context), Logs::of(&context.paths));
     catalog.missing_store = access::missing(&context.paths, &context.env);
     catalog

@@ -1,6 +1,5 @@
 //! Text output of `log --raw`: one line per event, and a line for each new day and each change of the clocks.
 
-use std::collections::HashSet;
 use std::io::{self, Write};
 
 use anstyle::Style;
@@ -22,8 +21,6 @@ const NARROW: usize = 60;
 pub struct RawLogView {
     /// The width of the terminal; `None` for unlimited.
     pub columns: Option<usize>,
-    /// The ids of TaskCompleted events whose task was not completed.
-    pub not_completed: HashSet<String>,
     /// The day and the zone of the last heading.
     day: Option<(NaiveDate, FixedOffset)>,
 }
@@ -44,10 +41,7 @@ impl RawLogView {
             styled(CYAN, &recorded.event).width(16),
             styled(actor_style(recorded.actor.kind), recorded.actor.shown()).width(10),
         ]);
-        let mut detail = detail(recorded);
-        if self.not_completed.contains(&recorded.id) {
-            detail.push_str(" (not completed)");
-        }
+        let detail = detail(recorded);
         if narrow {
             line.write(out, self.columns)?;
             if detail.is_empty() {

@@ -80,19 +80,6 @@ pub fn usual_beside(paths: &Paths, env: &Env) -> Option<PathBuf> {
     (is_chosen(paths, env) && usual.is_dir() && !fs::is_same_path(&usual, &paths.store)).then_some(usual)
 }
 
-/// Describes a store of a build whose format is not read any more, with the command that moves it aside.
-pub fn former(paths: &Paths) -> Option<String> {
-    let store = plain(&paths.store);
-    let shown = quoted(&store.to_string_lossy());
-    let former = ["archive/runs", "archive/objects"].map(|part| paths.store.join(part));
-    former.iter().any(|dir| fs::entries(dir).next().is_some()).then(|| {
-        format!(
-            "the store {} has runs of an earlier build, whose files cannot be read; to begin a new one: mv {shown} {shown}.earlier",
-            store.display()
-        )
-    })
-}
-
 /// The path without a slash at the end, with which a file cannot be opened.
 fn plain(store: &Path) -> PathBuf {
     store.components().collect()

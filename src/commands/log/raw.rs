@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use teamkeep_history::{Follower, Range, ReadErrors, Reader};
 use teamkeep_model::event::{ActorKind, OVERRIDE};
-use teamkeep_model::payload::{EventKind, KNOWN};
+use teamkeep_model::payload::KNOWN;
 use teamkeep_model::team;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
@@ -16,13 +16,11 @@ use teamkeep_system::error::{self, Error, Result};
 use super::Args;
 use crate::commands::catalog::{self, catalog};
 use crate::view::RawLogView;
-use teamkeep_history::timeline::{RunCatalog, merge, not_completed};
+use teamkeep_history::timeline::RunCatalog;
 use teamkeep_terminal::{Context, Ui, parse_time, quiet};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const BEFORE: usize = 10;
-/// Whether a task was completed is known from the timeline of a run. At most so many are built.
-const MAX_MARKED: usize = 20;
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {
     let catalog = args.run.as_ref().map(|_| catalog(context)).transpose()?;
@@ -56,8 +54,6 @@ fn print_events(
     let is_selected =
         |line: &Line| (id.is_none() || line.recorded.run.as_deref() == id) && args.selects(line);
     let mut printer = Printer::new(context, args);
-    let has_marks = !args.json && !args.follow && run.is_none();
-    let catalog = if has_marks { catalog(context).ok() } else { None };
     let count = args.limit.or((args.follow && args.since.is_none()).then_some(BEFORE));
     let mut follower = Follower::new(&logs, range);
     // Lines that are written while the last ones are read are found twice.
@@ -72,25 +68,19 @@ fn print_events(
         });
         let problems = read.map_err(io::Error::other)?;
         let skipped = lines.len().saturating_sub(count.unwrap_or(usize::MAX));
-        printer.print_all(Some(catalog), &lines[skipped..])?;
+        lines[skipped..].iter().try_for_each(|line| printer.print(line))?;
         problems
     } else if let Some(count) = count {
         if args.follow {
             follower.skip_to_end()?;
         }
         let (lines, problems) = teamkeep_history::last(&logs.all()?, range, count, is_selected);
-        printer.print_all(catalog.as_ref(), &lines)?;
+        lines.iter().try_for_each(|line| printer.print(line))?;
         shown.extend(lines.into_iter().map(|line| line.text));
         problems
     } else if args.follow {
         ReadErrors::default()
     } else {
-        if catalog.is_some() {
-            let reader = Reader::of_own(&all, range);
-            let completions: Vec<Line> =
-                reader.filter(|line| is_completion(line) && is_selected(line)).collect();
-            printer.mark(catalog.as_ref(), &completions)?;
-        }
         let mut reader = Reader::of_own(&all, range);
         reader.by_ref().filter(is_selected).try_for_each(|line| printer.print(&line))?;
         reader.problems
@@ -130,10 +120,6 @@ fn warn(ui: &Ui, problems: &ReadErrors) {
     }
 }
 
-fn is_completion(line: &Line) -> bool {
-    EventKind::named(&line.recorded.event) == EventKind::TaskCompleted
-}
-
 struct Printer {
     out: Box<dyn Write>,
     /// `None` for programs.
@@ -154,30 +140,11 @@ impl Printer {
         printer
     }
 
-    /// Marks completions that Claude Code reported too early, in the newest [`MAX_MARKED`] runs. JSON stays as recorded.
-    fn mark(&mut self, catalog: Option<&RunCatalog>, lines: &[Line]) -> io::Result<()> {
-        let (Some(view), Some(catalog)) = (&mut self.view, catalog) else { return Ok(()) };
-        let completions = lines.iter().filter(|line| is_completion(line));
-        let ids: BTreeSet<&String> = completions.filter_map(|line| line.recorded.run.as_ref()).collect();
-        let runs = catalog.runs.iter().rev().filter(|run| ids.contains(&run.run));
-        let runs: Vec<&RunRecord> = runs.take(MAX_MARKED).collect();
-        if !runs.is_empty() {
-            let opened = catalog.open_timelines(&runs).map_err(io::Error::other)?;
-            view.not_completed = opened.runs.iter().flat_map(|run| not_completed(run, &merge(run))).collect();
-        }
-        Ok(())
-    }
-
     /// Asks for the width of the terminal, which may change.
     fn measure(&mut self, ui: &Ui) {
         if let Some(view) = &mut self.view {
             view.columns = ui.columns();
         }
-    }
-
-    fn print_all(&mut self, catalog: Option<&RunCatalog>, lines: &[Line]) -> io::Result<()> {
-        self.mark(catalog, lines)?;
-        lines.iter().try_for_each(|line| self.print(line))
     }
 
     fn print(&mut self, line: &Line) -> io::Result<()> {

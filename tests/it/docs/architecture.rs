@@ -44,7 +44,6 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("usage", &[]),
     ("verify", &[]),
     ("bundle", &["verify"]),
-    ("former_names", &["usage"]),
     ("prune", &["verify"]),
     ("notify", &[]),
     ("restore", &[]),
@@ -60,7 +59,7 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
             "verify", "view", "watch",
         ],
     ),
-    ("cli", &["commands", "former_names", "usage"]),
+    ("cli", &["commands", "usage"]),
 ];
 
 /// The module of a path, split at `::` or `/`.

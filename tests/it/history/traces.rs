@@ -377,18 +377,3 @@ fn completed_dependency_does_not_block_a_task() {
     let shown = told.sandbox.printed(&["show"]);
     assert!(!shown.contains("blocked by 1"), "{shown}");
 }
-
-#[test]
-fn log_marks_completion_events_of_unfinished_tasks() {
-    for run in [V47, V177, V328, PANES] {
-        let told = play(run, 1);
-        let log = told.sandbox.printed(&["log", "--raw", "latest", "--event", "task-completed"]);
-        assert_eq!(told.sandbox.printed(&["log", "--raw", "--event", "task-completed"]), log);
-        assert_eq!(told.sandbox.printed(&["log", "--raw", "--event", "task-completed", "-n", "99"]), log);
-        let events = log.lines().filter(|line| line.contains("TaskCompleted")).count();
-        let early = log.lines().filter(|line| line.contains(" (not completed)")).count();
-        let completed = told.entries.iter().filter(|entry| entry["kind"] == "task-completed").count();
-        assert!(early > 0 && events - early == completed, "{}: {early}, {completed}: {log}", run.0);
-        assert!(!told.sandbox.printed(&["log", "--raw", "latest", "--json"]).contains("(not completed)"));
-    }
-}

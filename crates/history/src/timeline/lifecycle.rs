@@ -14,7 +14,7 @@ use teamkeep_model::event::{ActorKind, LEAD};
 use teamkeep_model::payload::EventKind as Event;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{Tool, json};
-use teamkeep_policy::{Decision, JudgedEvent, Ledger, RecordedVerdict, TeammateRef, Verdict, stopped};
+use teamkeep_policy::{Decision, JudgedEvent, Ledger, RecordedVerdict, TeammateRef, stopped};
 use teamkeep_store::archive::{EndedBy, SessionRole};
 
 pub(super) fn sessions(data: &RunData) -> Vec<Entry> {
@@ -268,47 +268,24 @@ pub(super) fn verdicts(data: &RunData) -> Vec<Entry> {
     let judged_calls: HashSet<&str> = calls.values().copied().collect();
     let done: HashSet<&str> =
         done.filter_map(LoadedEvent::tool_use_id).filter(|call| judged_calls.contains(call)).collect();
-    let to_entry =
-        |(index, (event, RecordedVerdict { of, verdict })): (usize, &(&LoadedEvent, &RecordedVerdict))| {
-            let caller = || Some(uses.get(*calls.get(of.as_str())?)?.transcript.by.as_str());
-            let actor = event.who().is_none().then(caller).flatten();
-            let actor = actor.unwrap_or_else(|| event.shown(&data.run));
-            let blocks = || match verdict.blocks {
-                Some(blocks) => blocks as usize,
-                None => count_blocks(&recorded[..index], event, verdict),
-            };
-            let entry = VerdictEntry {
-                decision: verdict.decision,
-                gate: verdict.source(),
-                text: verdict.text(),
-                reason: verdict.reason.clone(),
-                agent: event.actor().id.clone(),
-                judged_event: of.clone(),
-                blocks: verdict.escalated.then(blocks),
-                paused: verdict.paused,
-                repeated: verdict.repeated,
-                ignored: verdict.decision == Decision::Block
-                    && calls.get(of.as_str()).is_some_and(|call| done.contains(call)),
-            };
-            Entry::new(event.at, actor, Source::Hook, EntryKind::Verdict(entry))
+    let to_entry = |(event, RecordedVerdict { of, verdict }): &(&LoadedEvent, &RecordedVerdict)| {
+        let caller = || Some(uses.get(*calls.get(of.as_str())?)?.transcript.by.as_str());
+        let actor = event.who().is_none().then(caller).flatten();
+        let actor = actor.unwrap_or_else(|| event.shown(&data.run));
+        let entry = VerdictEntry {
+            decision: verdict.decision,
+            gate: verdict.source(),
+            text: verdict.text(),
+            reason: verdict.reason.clone(),
+            agent: event.actor().id.clone(),
+            judged_event: of.clone(),
+            blocks: verdict.blocks.filter(|_| verdict.escalated).map(|blocks| blocks as usize),
+            paused: verdict.paused,
+            repeated: verdict.repeated,
+            ignored: verdict.decision == Decision::Block
+                && calls.get(of.as_str()).is_some_and(|call| done.contains(call)),
         };
-    recorded.iter().enumerate().map(to_entry).collect()
-}
-
-/// How often the same was blocked before it was allowed, for verdicts of older versions, which do not have the count.
-/// Verdicts that a pause allowed in between do not count and do not reset the count.
-fn count_blocks(
-    before: &[(&LoadedEvent, &RecordedVerdict)],
-    event: &LoadedEvent,
-    verdict: &Verdict,
-) -> usize {
-    let same = before.iter().rev().filter(|(other, RecordedVerdict { verdict: earlier, .. })| {
-        other.actor().name == event.actor().name
-            && earlier.gate == verdict.gate
-            && earlier.rule == verdict.rule
-    });
-    let counted = same.map(|(_, recorded)| &recorded.verdict);
-    let counted = counted.filter(|earlier| earlier.escalated || earlier.decision == Decision::Block);
-    let since_escalation = counted.skip_while(|earlier| earlier.escalated);
-    since_escalation.take_while(|earlier| earlier.decision == Decision::Block).count()
+        Entry::new(event.at, actor, Source::Hook, EntryKind::Verdict(entry))
+    };
+    recorded.iter().map(to_entry).collect()
 }

@@ -39,13 +39,6 @@ pub use tasks::held_until_shutdown;
 pub use transcripts::{Cost, DeliveredMessage, ToolOutcome, ToolUse, Transcript, Transcripts, read_note};
 pub use turn_ends::{UnsentAnswer, unsent_answers};
 
-use std::collections::HashSet;
-
-use teamkeep_model::TaskStatus;
-use teamkeep_model::payload::EventKind as Event;
-use teamkeep_model::time::Timestamp;
-use teamkeep_policy::TaskChange;
-
 #[derive(Debug, Default)]
 pub struct Timeline {
     pub entries: Vec<Entry>,
@@ -67,34 +60,4 @@ pub fn merge(data: &RunData) -> Timeline {
     turn_ends::add_missing(data, &mut entries);
     turn_ends::mark_answers(&mut entries);
     Timeline { entries, when }
-}
-
-/// The ids of the TaskCompleted events whose task was provably not completed: the agent has made another hook call since,
-/// and the task did not become completed before its next TaskCompleted event, or before the end of the run.
-pub fn not_completed(data: &RunData, timeline: &Timeline) -> HashSet<String> {
-    let mut found = HashSet::new();
-    for (index, event) in data.events.iter().enumerate() {
-        let Some(task) = completed_task(data, event) else { continue };
-        let later = &data.events[index + 1..];
-        let is_over = |later: &LoadedEvent| {
-            later.kind != Event::TaskCompleted && later.verdict.is_none() && later.who() == event.who()
-        };
-        let next = later.iter().find(|later| completed_task(data, later).as_ref() == Some(&task));
-        let changes = timeline.entries.iter().filter_map(|entry| Some((entry.at, entry.task()?)));
-        let changes: Vec<(Timestamp, &TaskChange)> = changes
-            .filter(|(at, change)| change.id == task && next.is_none_or(|next| *at < next.at))
-            .collect();
-        let is_done = |change: &TaskChange| change.to == Some(TaskStatus::Completed);
-        let became_done = changes.iter().any(|(at, change)| *at >= event.at && is_done(change));
-        let is_open = changes.last().is_some_and(|(_, last)| last.to.is_some() && !is_done(last));
-        if is_open && !became_done && event.who().is_some() && later.iter().any(is_over) {
-            found.insert(event.id().to_owned());
-        }
-    }
-    found
-}
-
-fn completed_task(data: &RunData, event: &LoadedEvent) -> Option<String> {
-    let id = event.text("task_id").filter(|_| event.kind == Event::TaskCompleted)?;
-    Some(data.snapshots.ids.of_event(event.task_list(), id))
 }
