@@ -128,11 +128,11 @@ pub fn warn_unreadable(context: &Context, errors: &ReadErrors) {
     }
 }
 
-/// Why the `run.json` of each damaged run cannot be read.
+/// Why the `run.json` of each damaged run cannot be read. If the run has a log, it is shown as the log describes it.
 pub fn damaged(catalog: &RunCatalog) -> impl Iterator<Item = String> {
     catalog.damaged.iter().map(|run| {
         let why = catalog.archive.why_damaged(run);
-        format!("{why}; check its permissions, and run: teamkeep verify")
+        format!("{why}; to check it: teamkeep verify {run}")
     })
 }
 

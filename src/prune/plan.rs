@@ -92,7 +92,9 @@ pub fn candidates(catalog: &RunCatalog) -> Result<Vec<Candidate>> {
         let since = since.filter(|at| at.is_valid());
         Candidate { run: run.clone(), since, bytes: archive.run_size(&run.run), journal }
     };
-    Ok(catalog.runs.iter().map(candidate).collect())
+    // What a damaged run is known by is not enough to delete it.
+    let is_whole = |run: &&RunRecord| !catalog.damaged.contains(&run.run);
+    Ok(catalog.runs.iter().filter(is_whole).map(candidate).collect())
 }
 
 /// Why a run cannot be deleted, if so. It is read completely.

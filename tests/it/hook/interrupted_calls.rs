@@ -177,7 +177,7 @@ fn a_run_directory_that_lost_its_description_is_reported() {
     team(&sandbox).start("startup");
     std::fs::remove_file(in_run(&sandbox, "run.json")).unwrap();
     let result = sandbox.run(&["list"]);
-    assert!(result.code == Some(1) && result.err.contains("run.json"), "{result:?}");
+    assert!(result.code == Some(0) && result.err.contains("run.json"), "{result:?}");
     assert_eq!(sandbox.run(&["verify"]).code, Some(1));
 }
 

@@ -10,6 +10,7 @@ mod loaded_event;
 mod message_matcher;
 mod messages;
 mod new_entries;
+mod rebuilt_run;
 mod run_catalog;
 mod run_data;
 mod snapshots;

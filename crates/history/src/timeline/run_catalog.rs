@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::events::{DetailLevel, EarlierLife, EventKey, logs_of, segments};
 use super::loaded_event::{CallLine, EVENT_WEIGHT, weight};
+use super::rebuilt_run::rebuilt_run;
 use super::{RunData, by_run, is_client_gone};
 use crate::claims::Claims;
 use crate::reader::{Range, ReadErrors, Reader, read_parallel};
@@ -32,7 +33,9 @@ pub fn homes(run: &RunRecord) -> Vec<String> {
 #[derive(Debug)]
 pub struct RunCatalog {
     pub archive: Archive,
+    /// Those with a damaged description have what their logs say.
     pub runs: Vec<RunRecord>,
+    /// The IDs of the runs whose description cannot be read.
     pub damaged: Vec<String>,
     pub unlisted: Option<String>,
     /// That the store does not exist, if so.
@@ -48,7 +51,9 @@ pub struct OpenedRun {
 
 impl RunCatalog {
     pub fn open(archive: Archive, logs: Logs) -> RunCatalog {
-        let (runs, damaged) = archive.runs();
+        let (mut runs, damaged) = archive.runs();
+        runs.extend(damaged.iter().filter_map(|run| rebuilt_run(&archive, &logs, run)));
+        runs.sort_by(|a, b| (a.started_at, &a.run).cmp(&(b.started_at, &b.run)));
         let unlisted = archive.why_unlisted();
         RunCatalog { archive, runs, damaged, unlisted, missing_store: None, logs }
     }
