@@ -92,7 +92,7 @@ pub fn candidates(catalog: &RunCatalog) -> Result<Vec<Candidate>> {
         let since = since.filter(|at| at.is_valid());
         Candidate { run: run.clone(), since, bytes: archive.run_size(&run.run), journal }
     };
-    // What a damaged run is known by is not enough to delete it.
+    // The log of a damaged run describes it for readers, but not for a deletion.
     let is_whole = |run: &&RunRecord| !catalog.damaged.contains(&run.run);
     Ok(catalog.runs.iter().filter(is_whole).map(candidate).collect())
 }
