@@ -18,6 +18,7 @@ use teamkeep_model::event::LEAD;
 use teamkeep_redact::Redactor;
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::Logs;
+use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::paths::Paths;
 use teamkeep_terminal::{Context, Paged, Progress, RunTimes, parse_time, quiet};
@@ -158,7 +159,7 @@ impl Printer<'_> {
     fn hit(&mut self, mut hit: Hit) -> Result<bool> {
         let record = self.catalog.runs.iter().find(|record| Some(&record.run) == hit.run.as_ref());
         let redacted = |text: &str| self.redactor.as_ref().map(|redactor| redactor.text(text).into_owned());
-        hit.complete(self.pattern, record, redacted);
+        hit.complete(self.pattern, &self.args.call(), record, redacted);
         self.count += 1;
         if self.args.output.json {
             if !self.args.full {
@@ -255,6 +256,14 @@ impl Printer<'_> {
 }
 
 impl Args {
+    /// The query with its options, as the command line has them.
+    fn call(&self) -> String {
+        let words = self.query.iter().map(|word| quoted(word));
+        let options = [("--word", self.word), ("--regex", self.regex)];
+        let options = options.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name.to_owned());
+        options.chain(words).collect::<Vec<_>>().join(" ")
+    }
+
     fn request<'a>(&self, context: &Context, catalog: &'a RunCatalog) -> Result<Request<'a>> {
         let query = self.query.join(" ");
         let run = self.run.as_deref().map(|name| catalog::find(catalog, name)).transpose()?;

@@ -18,6 +18,12 @@ fn sent(told: &PlayedRun) -> impl Iterator<Item = &Value> {
     told.entries.iter().filter(|entry| entry["kind"] == "message" && entry["automatic"] != true)
 }
 
+/// Runs a command that a hit has.
+fn printed(sandbox: &Sandbox, command: &str) -> String {
+    let words = shlex::split(command).unwrap();
+    sandbox.printed(&words.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 #[test]
 fn each_message_and_prompt_of_a_recorded_run_is_found_and_its_command_shows_it() {
     let mut seen = 0;
@@ -35,7 +41,7 @@ fn each_message_and_prompt_of_a_recorded_run_is_found_and_its_command_shows_it()
             let hit = same.unwrap_or_else(|| panic!("{}: {by}: {begin}: {found:#?}", run.0));
             assert_eq!(hit["run"], told.sandbox.show(&["latest"])["run"], "{}", run.0);
             let command = text(hit, "command").strip_prefix("teamkeep ").unwrap();
-            let shown = told.sandbox.printed(&command.split(' ').collect::<Vec<_>>());
+            let shown = printed(&told.sandbox, command);
             assert!(shown.contains(said.split_whitespace().next().unwrap()), "{entry}: {hit:#?}: {shown}");
             seen += 1;
         }
@@ -50,7 +56,7 @@ fn each_task_is_found_by_its_subject_and_a_text_is_found_once() {
         let found = hits(&told.sandbox, &[&phrase(task), "--kind", "task"]);
         assert_eq!(found.len(), 1, "{found:#?}");
         let command = text(&found[0], "command").strip_prefix("teamkeep ").unwrap();
-        let shown = told.sandbox.printed(&command.split(' ').collect::<Vec<_>>());
+        let shown = printed(&told.sandbox, command);
         assert!(shown.contains(task), "{command}: {shown}");
     }
     // PreToolUse, PostToolUse, the transcripts of sender and recipient: one message.

@@ -50,10 +50,11 @@ impl Hit {
     }
 
     /// Fills in what only a shown hit needs. `change` is applied to its texts before the excerpt is taken: in an excerpt, a
-    /// secret can be cut.
+    /// secret can be cut. `query` is how the command line calls the search.
     pub fn complete(
         &mut self,
         pattern: &Pattern,
+        query: &str,
         record: Option<&RunRecord>,
         change: impl Fn(&str) -> Option<String>,
     ) {
@@ -67,11 +68,18 @@ impl Hit {
             }
         }
         self.snippet = Snippet::of(&self.text, &pattern.marks(&self.text));
-        self.command = self.show_command();
+        self.command = self.show_command(query);
     }
 
-    /// The command that shows the place.
-    fn show_command(&self) -> Option<String> {
+    /// Whether the log shows the text. It has no entries for texts that only a transcript or a team's file has, nor for the
+    /// prompt of an agent.
+    fn is_in_log(&self) -> bool {
+        let is_prompt_of_agent = self.kind == TextKind::Prompt && !self.title.is_empty();
+        self.transcript.is_none() && self.line > 0 && !is_prompt_of_agent
+    }
+
+    /// The command that shows the place, or else the text.
+    fn show_command(&self, query: &str) -> Option<String> {
         let around = |seconds: i64| {
             let start = self.started_at.filter(|_| self.at.is_valid())?;
             let offset = (self.at - start).num_milliseconds().div_euclid(1_000) + seconds;
@@ -91,6 +99,9 @@ impl Hit {
             TextKind::Task => {
                 let at = around(1).map_or_else(String::new, |at| format!(" --at{at}"));
                 format!("teamkeep show {run}{at}")
+            }
+            kind if !self.is_in_log() => {
+                format!("teamkeep search {query} --run {run} --kind {}{} --full", kind.word(), part())
             }
             TextKind::Message | TextKind::Prompt | TextKind::Reply | TextKind::Thinking => {
                 format!("teamkeep log {run}{} --full", part())
