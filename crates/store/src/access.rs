@@ -36,9 +36,18 @@ pub fn obstacle(paths: &Paths, env: &Env) -> Option<Obstacle> {
     })
 }
 
-/// The store itself is not a directory.
+/// The store itself is not a directory, or a link to one that is gone.
 pub fn not_a_directory(paths: &Paths, env: &Env) -> Option<Obstacle> {
     let store = &plain(&paths.store);
+    let link = |path: &&Path| path.is_symlink() && !path.exists();
+    if let Some(link) = store.ancestors().find(link) {
+        let target = link.read_link().unwrap_or_default();
+        let what = format!("{} is a link to {}, which does not exist", link.display(), target.display());
+        return Some(Obstacle {
+            what,
+            fix: format!("mount or create {}, or remove the link", target.display()),
+        });
+    }
     let is_file = |path: &Path| path.metadata().is_ok_and(|metadata| !metadata.is_dir());
     let file = store.ancestors().find(|path| is_file(path))?;
     let what = match file == store {
@@ -95,7 +104,7 @@ fn shut(dir: &Path) -> Option<Obstacle> {
     let error = os::access::check_usable(dir).err()?;
     let what = format!("cannot write in {}: {error}", dir.display());
     let is_own = dir.metadata().is_ok_and(|metadata| os::access::other_owner(&metadata).is_none());
-    let fix = match is_own {
+    let fix = match is_own && error.kind() != io::ErrorKind::ReadOnlyFilesystem {
         true => format!("chmod u+rwx {}", quoted(&dir.to_string_lossy())),
         false => "set TEAMKEEP_HOME to a directory that you can write to".to_owned(),
     };

@@ -165,6 +165,13 @@ fn doctor_reports_an_unwritable_store() {
     assert!(one(&home, "store-private").starts_with("bad: ~/.local/share/teamkeep is not a directory"));
     home.run("doctor --fix");
     assert_eq!(std::fs::read(home.at(STORE)).unwrap(), b"");
+    // A disk that is not mounted.
+    std::fs::remove_file(home.at(STORE)).unwrap();
+    std::os::unix::fs::symlink(home.at("disk/store"), home.at(STORE)).unwrap();
+    let told = "bad: ~/.local/share/teamkeep is a link to ~/disk/store, which does not exist";
+    assert!(one(&home, "store-writable").starts_with(told), "{}", one(&home, "store-writable"));
+    let listed = home.run("list");
+    assert!(listed.code == Some(1) && listed.err.contains("which does not exist"), "{}", listed.err);
 }
 
 #[test]
