@@ -17,14 +17,16 @@ use crate::os;
 /// An exclusive lock, released when it is dropped or when its process ends.
 #[derive(Debug)]
 pub struct Lock {
-    /// The locked file, open for reading and writing. It may hold a small state.
+    /// The file, open for reading and writing. It may hold a small state, which others read without the lock.
     pub file: File,
+    /// The file that is locked instead, if there is one.
+    beside: Option<File>,
 }
 
 impl Drop for Lock {
     /// Closing the file is not enough: a child that another thread has just forked has it open until it calls `exec`.
     fn drop(&mut self) {
-        let _ = self.file.unlock();
+        let _ = self.beside.as_ref().unwrap_or(&self.file).unlock();
     }
 }
 
@@ -65,7 +67,9 @@ impl LockBudget {
 
 /// Locks a file, which is created if missing; a link is not followed. `None` if it is not free within `patience`.
 pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
-    let open = || open_private(path, OpenMode::Lock);
+    let beside = os::files::lock_file_beside(path);
+    let locked_path = beside.as_deref().unwrap_or(path);
+    let open = || open_private(locked_path, OpenMode::Lock);
     let mut file = open()?;
     let start = Instant::now();
     let mut pause = Duration::from_micros(50);
@@ -73,8 +77,11 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
         match file.try_lock() {
             Ok(()) => {
                 let metadata = regular(&file)?;
-                if os::files::is_at(file.file(), &metadata, path) {
-                    return Ok(Some(Lock { file }));
+                if os::files::is_at(file.file(), &metadata, locked_path) {
+                    return Ok(Some(match beside {
+                        None => Lock { file, beside: None },
+                        Some(_) => Lock { file: open_private(path, OpenMode::Lock)?, beside: Some(file) },
+                    }));
                 }
                 // The process that had the lock removed the file: a third one may lock a new one.
                 file = open()?;
@@ -91,7 +98,9 @@ pub fn lock(path: &Path, patience: Duration) -> io::Result<Option<Lock>> {
 
 /// Whether another process holds the lock. Does not create the file.
 pub fn is_locked(path: &Path) -> io::Result<bool> {
-    let Some(file) = if_exists(open_regular(path))? else { return Ok(false) };
+    let beside = os::files::lock_file_beside(path);
+    let locked_path = beside.as_deref().unwrap_or(path);
+    let Some(file) = if_exists(open_regular(locked_path))? else { return Ok(false) };
     // Shared, so that several processes that only ask do not see each other.
     match file.try_lock_shared() {
         // Closing the file would be enough, but see the drop of a lock.
@@ -157,6 +166,17 @@ mod tests {
         assert!(is_locked(&path).unwrap());
         drop(held);
         assert!(!is_locked(&path).unwrap());
+    }
+
+    #[test]
+    fn the_content_of_a_file_is_read_while_another_process_holds_its_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let held = lock(&path, Duration::ZERO).unwrap().unwrap();
+        os::files::write_all_at(&held.file, b"state", 0).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"state");
+        // Wine lets others read what is locked, but Windows does not.
+        assert!(!cfg!(windows) || open_regular(&path).unwrap().try_lock_shared().is_ok());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::fs::{DirBuilder, File, Metadata};
 use std::io::{self, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use fs_err::os::unix::fs::FileExt;
@@ -55,6 +55,11 @@ pub fn open(path: &Path, mode: OpenMode) -> io::Result<File> {
     let flags = flags | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let open = || rustix::fs::open(path, flags, Mode::from_raw_mode(PRIVATE_FILE as _));
     Ok(rustix::io::retry_on_intr(open)?.into())
+}
+
+/// The file that is locked instead of this one.
+pub fn lock_file_beside(_: &Path) -> Option<PathBuf> {
+    None
 }
 
 /// Lets the builder create directories that only this user can access.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::windows::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
@@ -50,6 +50,13 @@ pub fn open(path: &Path, mode: OpenMode) -> io::Result<File> {
     let directories =
         if matches!(mode, OpenMode::Read | OpenMode::ReadLinked) { BACKUP_SEMANTICS } else { 0 };
     options.custom_flags(links | directories).open(path)
+}
+
+/// The file that is locked instead of this one: other processes cannot read a file that is locked.
+pub fn lock_file_beside(path: &Path) -> Option<PathBuf> {
+    let mut name = path.file_name()?.to_owned();
+    name.push(".mutex");
+    Some(path.with_file_name(name))
 }
 
 /// New directories are as accessible as the one with them.

@@ -621,7 +621,9 @@ fn no_line_is_lost_or_numbered_twice_while_the_log_is_removed_again_and_again() 
                 let count = found.count();
                 if log.remove(&segment, PATIENCE).unwrap() {
                     removed += count;
-                    log.remove_if_empty(PATIENCE).unwrap();
+                    let emptied = log.remove_if_empty(PATIENCE);
+                    // Wine keeps the name of a removed file as long as a writer that waits for its lock has it open.
+                    assert!(emptied.is_ok() || cfg!(windows), "{emptied:?}");
                 }
             }
             std::thread::sleep(Duration::from_millis(1));
