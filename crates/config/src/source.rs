@@ -19,7 +19,7 @@ pub const LARGEST_PROJECT: u64 = 64 << 10;
 #[derive(Debug)]
 pub struct Source {
     pub path: PathBuf,
-    /// The text, without a byte order mark.
+    /// The text, without a byte order mark, and with the line breaks of Unix.
     pub text: String,
     /// The byte offset of each line.
     lines: Vec<usize>,
@@ -37,10 +37,10 @@ pub struct Read {
 impl Source {
     /// A file with this text.
     pub fn new(path: &Path, text: &str) -> Source {
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n");
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
-        Source { path: path.to_path_buf(), text: text.to_owned(), lines }
+        Source { path: path.to_path_buf(), text, lines }
     }
 
     /// The line at a byte offset, from 1.
@@ -84,7 +84,7 @@ pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
         Ok(text) => Ok(Some(Read { source: Source::new(path, text), hash, metadata })),
         Err(error) => {
             let what = format!("{} is not valid UTF-8: {error}", path.display());
-            Err(Problem::of_file(Code::NotUtf8, path, what))
+            Err(Problem::of_file(Code::NotUtf8, path, what).hint("save the file as UTF-8"))
         }
     }
 }

@@ -186,11 +186,34 @@ fn any_file_at_the_path_yields_a_configuration() {
             let [problem] = &effective.problems[..] else { panic!("{name}: {:?}", effective.problems) };
             assert_eq!(problem.code, code, "{name}");
             let shown = problem.to_string();
+            assert_eq!(problem.hint.as_deref(), (name == "bytes").then_some("save the file as UTF-8"));
             assert!(shown.starts_with(at(name).to_str().unwrap()) && shown.contains(why), "{shown}");
         }
         let error = load_user(&user.user).1.unwrap().to_string();
         assert!(error.starts_with("cannot ") && error.contains(why), "{error}");
     }
+}
+
+#[test]
+fn a_byte_order_mark_and_the_line_breaks_of_windows_change_nothing() {
+    let long =
+        "[[rule]]\nname = \"long\"\nevents = [\"Stop\"]\naction = \"warn\"\nreason = \"\"\"one\ntwo\"\"\"\n";
+    let (user, project) = (RULES.to_owned() + long, PROJECT.to_owned() + "[log]\nkeep = 3\n");
+    let loaded = |change: &dyn Fn(&str) -> String| {
+        let effective = loaded(&change("[hook]\nwatch = false\n"), &change(&user), &change(&project));
+        let problems: Vec<_> = effective.problems.iter().map(|one| (one.code.name(), one.at)).collect();
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        let lines =
+            effective.config.rule.iter().map(|rule| rule.file_line.rsplit_once(':').unwrap().1.to_owned());
+        let lines: Vec<String> = lines.collect();
+        let reasons: Vec<_> = effective.config.rule.iter().map(|rule| rule.reason.clone()).collect();
+        (problems, lines, reasons, effective.config.hook, effective.config.policy.max_blocks)
+    };
+    let plain = loaded(&str::to_owned);
+    let crlf = |text: &str| text.replace('\n', "\r\n");
+    assert_eq!(loaded(&crlf), plain);
+    assert_eq!(loaded(&|text| format!("\u{feff}{text}")), plain);
+    assert_eq!(loaded(&|text| format!("\u{feff}{}", crlf(text))), plain);
 }
 
 const RULES: &str = "[hook]\nslow = \"2s\"\n[policy]\nmax-blocks = 5\n[[rule]]\nname = \"no-push\"\ntools = [\"Bash\"]\naction = \"block\"\nreason = \"no\"\nmatch = { \"/tool_input/command\" = \"git push*\" }\n";
