@@ -6,6 +6,7 @@ use std::io::{self, PipeWriter};
 use std::os::windows::process::CommandExt;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 
+use super::places::SEARCH;
 use winsafe::guard::CloseHandleGuard;
 use winsafe::{self as w, HPROCESS, HPROCESSLIST, STARTUPINFO, co};
 
@@ -122,35 +123,25 @@ pub fn shell(line: &str) -> Command {
 }
 
 /// Starts a process without waiting for it. It has no window, and none of this process's pipes: Claude Code waits for their end.
+/// It has the variables of this process, except those that are removed.
 pub fn start_background(command: &mut Command) -> io::Result<()> {
-    let removed: BTreeSet<&OsStr> =
-        command.get_envs().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
-    let own = std::env::vars_os().filter(|(name, _)| !removed.contains(name.as_os_str()));
-    let own = own.map(|(name, value)| (text(&name), text(&value)));
-    let added = command.get_envs().filter_map(|(name, value)| Some((text(name), text(value?))));
-    let variables: Vec<(String, String)> = own.chain(added).collect();
-    let variables: Vec<(&str, &str)> =
-        variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let line: Vec<String> = std::iter::once(command.get_program())
         .chain(command.get_args())
         .map(|word| quoted(&text(word)))
         .collect();
-    let flags = co::CREATE::NO_WINDOW | co::CREATE::NEW_PROCESS_GROUP | co::CREATE::UNICODE_ENVIRONMENT;
+    let removed = command.get_envs().filter(|(_, value)| value.is_none());
+    let removed: String = removed.map(|(name, _)| format!("set \"{}=\" & ", text(name))).collect();
+    // Not in a list of variables: winsafe 0.0.29 frees it before the call.
+    let line = match line.join(" ") {
+        line if removed.is_empty() => line,
+        line => format!("{SEARCH}\\cmd.exe /d /s /c \"{removed}{line}\""),
+    };
+    let flags = co::CREATE::NO_WINDOW | co::CREATE::NEW_PROCESS_GROUP;
     let dir = command.get_current_dir().map(|dir| dir.to_string_lossy().into_owned());
     let mut info = STARTUPINFO::default();
-    w::CreateProcess(
-        None,
-        Some(&line.join(" ")),
-        None,
-        None,
-        false,
-        flags,
-        &variables,
-        dir.as_deref(),
-        &mut info,
-    )
-    .map(drop)
-    .map_err(|error| io::Error::from_raw_os_error(error.raw() as i32))
+    w::CreateProcess(None, Some(&line), None, None, false, flags, &[], dir.as_deref(), &mut info)
+        .map(drop)
+        .map_err(|error| io::Error::from_raw_os_error(error.raw() as i32))
 }
 
 fn text(word: &OsStr) -> String {
@@ -200,6 +191,34 @@ pub fn run_instead(command: &mut Command) -> io::Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    #[test]
+    fn a_background_process_has_the_variables_of_this_one_but_those_that_are_removed() {
+        let has = |name: &str| std::env::vars_os().any(|(found, _)| found == name).to_string();
+        if Path::new("is background").exists() {
+            std::fs::write("draft", has("TMP") + " " + &has("TEMP")).unwrap();
+            return std::fs::rename("draft", "found").unwrap();
+        }
+        let found = |is_removed: bool| {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::write(dir.path().join("is background"), "").unwrap();
+            let name = "os::process::tests::a_background_process_has_the_variables_of_this_one_but_those_that_are_removed";
+            let mut command = Command::new(std::env::current_exe().unwrap());
+            command.args(["--exact", name]).current_dir(&dir);
+            if is_removed {
+                command.env_remove("TEMP");
+            }
+            start_background(&mut command).unwrap();
+            let (path, start) = (dir.path().join("found"), Instant::now());
+            while !path.exists() && start.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            std::fs::read_to_string(path).unwrap()
+        };
+        assert_eq!((found(false).as_str(), found(true).as_str()), ("true true", "true false"));
+    }
 
     #[test]
     fn a_word_is_quoted_for_the_c_library() {
