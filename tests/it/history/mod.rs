@@ -22,3 +22,4 @@ pub mod subagents;
 mod task_owners;
 pub mod time_origin;
 pub mod traces;
+mod windows_paths;
