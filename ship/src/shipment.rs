@@ -15,7 +15,7 @@ use crate::part::{Deliver, Part, RoundOutcome, Sent};
 use crate::privacy::Texts;
 use crate::rows::{Common, RowSink, Table, day, hosts};
 use crate::segment_events::{self, ReadError};
-use crate::selection::{ExcludedLogs, Exclusion, MAX_RUN_BYTES, run_size, too_large_note, unsent_runs};
+use crate::selection::{ExcludedLogs, Exclusion, unsent_runs};
 use crate::setup::{Identity, Setup};
 use crate::shipped_run::ShippedRun;
 
@@ -162,7 +162,7 @@ impl Shipment<'_> {
                 continue;
             }
             let begin = (self.lines.len(), self.pending);
-            if let Err(error) = self.add_run(&catalog, run, round) {
+            if let Err(error) = self.add_run(&catalog, run) {
                 self.lines.truncate(begin.0);
                 self.pending = begin.1;
                 let id = short_id(&run.run, &[]);
@@ -179,13 +179,7 @@ impl Shipment<'_> {
         }
     }
 
-    fn add_run(&mut self, catalog: &RunCatalog, run: &RunRecord, round: &mut RoundOutcome) -> Result<()> {
-        let size = run_size(catalog, run)?;
-        if size > MAX_RUN_BYTES {
-            round.notes.push(too_large_note(run, size));
-            // It is not read again in each round.
-            return self.shipper.note(|state, destination| state.add_too_large(destination, run));
-        }
+    fn add_run(&mut self, catalog: &RunCatalog, run: &RunRecord) -> Result<()> {
         let (setup, identity) = (self.shipper.setup, self.shipper.identity);
         for data in catalog.open_runs(&[run])?.runs {
             let texts: Texts = setup.texts(&setup.homes_of(&data.run))?;

@@ -5,8 +5,7 @@ use teamkeep_model::words::count;
 
 use serde::Serialize;
 use teamkeep_model::time::{self, Timestamp};
-use teamkeep_store::archive::RunRecord;
-use teamkeep_store::shipping::{Destination, Last, RemovedUnshipped, RunDelivery, Shipping};
+use teamkeep_store::shipping::{Destination, Last, RemovedUnshipped, Shipping};
 use teamkeep_system::error::{Error, Result};
 use teamkeep_terminal::Context;
 
@@ -33,8 +32,6 @@ struct DestinationStatus {
     /// Data that began before this time is not sent.
     since: Option<Timestamp>,
     runs: usize,
-    /// The runs that are not sent because opening them would take too much memory.
-    too_large_runs: usize,
     unsent_runs: usize,
     unsent_segments: usize,
     unsent_bytes: u64,
@@ -68,12 +65,10 @@ impl Status {
             let mut segments = shipping.closed_segments()?;
             segments.retain(|segment| state.lacks_segment(&destination, segment));
             let shipped = state.destinations.get(&destination.id);
-            let is_too_large = |run: &&RunRecord| state.delivery(&destination, run) == RunDelivery::TooLarge;
             Ok(DestinationStatus {
                 kind: destination.kind.name(),
                 since: state.since(&destination),
                 runs: shipped.map_or(0, |shipped| shipped.runs.len()),
-                too_large_runs: catalog.runs.iter().filter(is_too_large).count(),
                 unsent_runs: unsent_runs(&catalog, &state, &destination).len(),
                 unsent_segments: segments.len(),
                 unsent_bytes: segments.iter().map(|segment| segment.size).sum(),
@@ -98,9 +93,6 @@ impl Status {
                 text.push_str(&format!("  only data from {} on\n", time::moment(since)));
             }
             text.push_str(&format!("  sent: {}\n", count(one.runs, "run")));
-            if one.too_large_runs > 0 {
-                text.push_str(&format!("  too large to send: {}\n", count(one.too_large_runs, "run")));
-            }
             let unsent = match (one.unsent_runs, one.unsent_segments) {
                 (0, 0) => "nothing".to_owned(),
                 (runs, 0) => count(runs, "run"),

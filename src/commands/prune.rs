@@ -174,9 +174,7 @@ fn unshipped_runs(context: &Context, plan: &PrunePlan) -> Result<Option<String>>
     let is_unshipped = |(candidate, _): &&(Candidate, Reason)| {
         let mut deliveries =
             destinations.iter().map(|destination| state.delivery(destination, &candidate.run));
-        deliveries.any(|delivery| {
-            matches!(delivery, RunDelivery::Unsent | RunDelivery::NotEnded | RunDelivery::TooLarge)
-        })
+        deliveries.any(|delivery| matches!(delivery, RunDelivery::Unsent | RunDelivery::NotEnded))
     };
     let runs = plan.runs.iter().filter(is_unshipped).count();
     Ok((runs > 0).then(|| format!("{} not shipped; see: teamkeep ship status", count(runs, "run"))))

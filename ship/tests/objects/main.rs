@@ -14,9 +14,6 @@ mod excluded;
 mod hosts;
 #[path = "../support/http.rs"]
 mod http;
-#[path = "../../../benches/replay/long.rs"]
-#[allow(dead_code)]
-mod long;
 mod previews;
 mod privacy;
 #[path = "../support/receiver.rs"]

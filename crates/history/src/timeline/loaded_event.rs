@@ -179,17 +179,6 @@ impl SkippedLines {
     }
 }
 
-/// How much a call of a tool that does not manage a team counts in the size of a run, in bytes: about twice the memory that it
-/// takes while its run is opened and reported. Its payload is not kept.
-pub(super) const EVENT_WEIGHT: u64 = 1 << 10;
-/// A kept payload is in memory several times: its fields, the texts in the timeline, and those in the report.
-const PAYLOAD_FACTOR: u64 = 8;
-
-/// How much an event with a kept payload counts.
-pub(super) fn weight(payload: &RawValue) -> u64 {
-    (payload.get().len() as u64).saturating_mul(PAYLOAD_FACTOR).saturating_add(EVENT_WEIGHT)
-}
-
 /// Fields that nothing reads.
 const UNUSED_FIELDS: [&str; 8] = [
     "session_id",
@@ -411,16 +400,6 @@ mod tests {
         assert!(bad.iter().all(|line| !read(line.as_bytes())));
         let cut = good.bytes().filter(|byte| *byte != "ü".as_bytes()[1]).collect::<Vec<_>>();
         assert!(!read(&cut), "no UTF-8");
-    }
-
-    #[test]
-    fn an_event_whose_payload_is_kept_weighs_more_and_more_with_a_longer_text() {
-        let of = |text: &str| {
-            let payload: Box<RawValue> = serde_json::from_str(&format!("{text:?}")).unwrap();
-            weight(&payload)
-        };
-        assert!(of("") > EVENT_WEIGHT);
-        assert_eq!(of(&"x".repeat(10_000)) - of(""), PAYLOAD_FACTOR * 10_000);
     }
 
     fn loaded(loader: &EventLoader, tool: &str) -> LoadedEvent {

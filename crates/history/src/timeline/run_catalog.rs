@@ -3,20 +3,18 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::events::{DetailLevel, EarlierLife, EventKey, logs_of, segments};
-use super::loaded_event::{CallLine, EVENT_WEIGHT, weight};
 use super::rebuilt_run::rebuilt_run;
 use super::{RunData, by_run, is_client_gone};
 use crate::claims::Claims;
-use crate::reader::{Range, ReadErrors, Reader, read_parallel};
+use crate::reader::{Range, ReadErrors, Reader};
 use teamkeep_model::event::{OVERRIDE, Recorded};
 use teamkeep_model::payload::Payload;
 use teamkeep_model::words::count;
 use teamkeep_model::{team, time};
 use teamkeep_store::archive::{Archive, RunRecord};
-use teamkeep_store::log::{self, Line, Logs, Segment};
+use teamkeep_store::log::{Line, Logs, Segment};
 use teamkeep_system::error::{Error, Result, candidates, nearest};
 use teamkeep_system::fs::Stamp;
 
@@ -213,30 +211,6 @@ pub struct Fingerprint {
 }
 
 impl RunCatalog {
-    /// The weight of the events of each of these runs. It includes events from before a run that its timeline does not need.
-    pub fn weigh_events(&self, wanted: &[&RunRecord]) -> Result<HashMap<String, u64>> {
-        let claims = Claims::new(&self.runs);
-        let (segments, _) = segments(&self.logs, wanted.iter().copied());
-        let weights: HashMap<&str, AtomicU64> =
-            wanted.iter().map(|run| (run.run.as_str(), AtomicU64::default())).collect();
-        let add = |run: Option<&str>, session: Option<&str>, at, weight| {
-            let run = claims.run_of(run, session, at);
-            if let Some(own) = run.and_then(|run| weights.get(run.as_str())) {
-                own.fetch_add(weight, Ordering::Relaxed);
-            }
-        };
-        let weigh = |_: &Segment, line: &[u8]| {
-            if let Some(CallLine { run, session, at, .. }) = CallLine::read(line) {
-                add(run.as_deref(), session.as_deref(), at, EVENT_WEIGHT);
-            } else if let Some(Recorded { run, session, at, payload, .. }) = log::parse_record(line)? {
-                add(run.as_deref(), session.as_deref(), at, weight(&payload));
-            }
-            Ok(None::<()>)
-        };
-        read_parallel(&segments, weigh, |_, ()| ())?;
-        Ok(weights.into_iter().map(|(run, weight)| (run.to_owned(), weight.into_inner())).collect())
-    }
-
     /// Visits the log lines of one run, without those from before the run that its timeline does not need. One line is
     /// in memory at a time.
     pub fn lines_of(

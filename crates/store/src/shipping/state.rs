@@ -30,9 +30,6 @@ pub struct Shipped {
     pub logs: BTreeMap<String, ShippedLines>,
     /// The runs, each with its revision: its end in milliseconds since 1970.
     pub runs: BTreeMap<String, i64>,
-    /// The runs that are not sent because opening them would take too much memory, each with its revision.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub too_large: BTreeMap<String, i64>,
     /// The time of the last shipment that was delivered to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Timestamp>,
@@ -59,8 +56,6 @@ pub enum RunDelivery {
     Sent,
     /// Not all, and it is to be sent.
     Unsent,
-    /// It is not sent, because opening it would take too much memory.
-    TooLarge,
     /// It is sent after its end.
     NotEnded,
     /// It is never sent: it was imported or began too early, or no session took part in it.
@@ -124,18 +119,14 @@ impl ShippingState {
     pub fn delivery(&self, destination: &Destination, run: &RunRecord) -> RunDelivery {
         let revision = run.ended_at.map(Timestamp::millis);
         let shipped = self.destinations.get(&destination.id);
-        let has = |runs: fn(&Shipped) -> &BTreeMap<String, i64>| {
-            revision.is_some() && shipped.and_then(|shipped| runs(shipped).get(&run.run)).copied() == revision
-        };
+        let sent = shipped.and_then(|shipped| shipped.runs.get(&run.run)).copied();
         let is_too_old = || self.since(destination).is_some_and(|since| run.started_at < since);
-        if has(|shipped| &shipped.runs) {
+        if revision.is_some() && sent == revision {
             RunDelivery::Sent
         } else if run.imported.is_some() || run.is_stray() || is_too_old() {
             RunDelivery::Excluded
         } else if revision.is_none() {
             RunDelivery::NotEnded
-        } else if has(|shipped| &shipped.too_large) {
-            RunDelivery::TooLarge
         } else {
             RunDelivery::Unsent
         }
@@ -170,24 +161,9 @@ impl ShippingState {
 
     /// Notes that a destination has a run as it ended.
     pub fn add_run(&mut self, destination: &Destination, run: &RunRecord) {
-        self.note_run(destination, run, |shipped| &mut shipped.runs);
-    }
-
-    /// Notes that a run is too large to be sent until it ends again.
-    pub fn add_too_large(&mut self, destination: &Destination, run: &RunRecord) {
-        self.note_run(destination, run, |shipped| &mut shipped.too_large);
-    }
-
-    fn note_run(
-        &mut self,
-        destination: &Destination,
-        run: &RunRecord,
-        place: fn(&mut Shipped) -> &mut BTreeMap<String, i64>,
-    ) {
         let Some(ended) = run.ended_at else { return };
         let shipped = self.destinations.entry(destination.id.clone()).or_default();
-        shipped.too_large.remove(&run.run);
-        place(shipped).insert(run.run.clone(), ended.millis());
+        shipped.runs.insert(run.run.clone(), ended.millis());
     }
 
     /// Forgets the logs that were removed, also those that were begun again.

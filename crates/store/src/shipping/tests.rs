@@ -72,7 +72,7 @@ fn a_segment_is_shipped_once_the_object_store_has_it() {
 
 #[test]
 fn a_run_is_sent_again_when_it_ends_again() {
-    use RunDelivery::{Excluded, NotEnded, Sent, TooLarge, Unsent};
+    use RunDelivery::{Excluded, NotEnded, Sent, Unsent};
     let at = |millis| Timestamp::from_millis(millis).unwrap();
     let mut run = RunRecord { run: "r".to_owned(), started_at: at(5), ..RunRecord::default() };
     let mut state = ShippingState::default();
@@ -84,11 +84,6 @@ fn a_run_is_sent_again_when_it_ends_again() {
     run.team = Some("team".to_owned());
     assert_eq!(delivery(&state, &run), Excluded, "no session took part in it");
     run.sessions.push(serde_json::from_str(r#"{"id": "s", "role": "lead"}"#).unwrap());
-    let shipped = state.destinations.entry(destination.id.clone()).or_default();
-    shipped.too_large.insert("r".to_owned(), 7);
-    assert_eq!(delivery(&state, &run), TooLarge);
-    run.ended_at = Some(at(8));
-    assert_eq!(delivery(&state, &run), Unsent, "it can be smaller now");
     state.set_since(&ship(0), at(6));
     assert_eq!(delivery(&state, &run), Excluded, "it began before that time");
     state.set_since(&ship(0), at(5));
@@ -96,7 +91,7 @@ fn a_run_is_sent_again_when_it_ends_again() {
     destination.since = Some(at(6));
     assert_eq!(state.delivery(&destination, &run), Excluded, "it began before the configured time");
     let shipped = state.destinations.entry(destination.id.clone()).or_default();
-    shipped.runs.insert("r".to_owned(), 8);
+    shipped.runs.insert("r".to_owned(), 7);
     assert_eq!(state.delivery(&destination, &run), Sent);
     destination.since = None;
     run.ended_at = Some(at(9));
