@@ -1,9 +1,8 @@
 //! The rows of a segment of a log.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::io;
 
-use memchr::memchr;
-use teamkeep_store::log::{MAX_LINE_BYTES, Segment};
+use teamkeep_store::log::Segment;
 use teamkeep_system::error::{Error, Result};
 
 use crate::privacy::Texts;
@@ -25,9 +24,6 @@ pub enum ReadError {
     Stopped(Error),
 }
 
-/// Lines are parsed in chunks of about this size.
-const CHUNK_BYTES: usize = 1 << 20;
-
 /// Visits the rows of a segment, in order. A line that is not an event counts as damaged.
 pub fn read(
     segment: &Segment,
@@ -40,38 +36,16 @@ pub fn read(
         let error = Error::caused(format!("{} of {} was not sent", segment.name, segment.log), error);
         if is_gone { ReadError::Gone(error) } else { ReadError::Failed(error) }
     };
-    let mut from = BufReader::with_capacity(1 << 18, segment.bytes().map_err(failed)?);
-    let (mut chunk, mut counts) = (Vec::new(), Counts::default());
-    while fill(&mut chunk, &mut from).map_err(failed)? {
-        let table = events();
-        let mut rest = chunk.as_slice();
-        while !rest.is_empty() {
-            let (line, after) = rest.split_at(memchr(b'\n', rest).map_or(rest.len(), |end| end + 1));
-            rest = after;
-            match EventRow::parse(line, &log, texts) {
-                Some(row) => {
-                    counts.rows += 1;
-                    each(&table, &row).map_err(ReadError::Stopped)?;
-                }
-                None => counts.damaged += usize::from(line != b"\n"),
+    let mut counts = Counts::default();
+    for line in segment.open().map_err(failed)? {
+        let line = line.map_err(failed)?.bytes;
+        match line.as_deref().and_then(|line| EventRow::parse(line, &log, texts)) {
+            Some(row) => {
+                counts.rows += 1;
+                each(&events(), &row).map_err(ReadError::Stopped)?;
             }
+            None => counts.damaged += usize::from(line.is_none_or(|line| !line.is_empty())),
         }
     }
     Ok(counts)
-}
-
-/// Reads the next lines, whole ones; returns false at the end. One that is too long is cut, so it is damaged.
-fn fill(chunk: &mut Vec<u8>, from: &mut impl BufRead) -> io::Result<bool> {
-    chunk.clear();
-    while chunk.len() < CHUNK_BYTES {
-        let size = from.take(MAX_LINE_BYTES).read_until(b'\n', chunk)?;
-        if size == 0 {
-            break;
-        }
-        if size as u64 == MAX_LINE_BYTES && !chunk.ends_with(b"\n") {
-            from.skip_until(b'\n')?;
-            chunk.push(b'\n');
-        }
-    }
-    Ok(!chunk.is_empty())
 }

@@ -13,7 +13,7 @@ use teamkeep_model::event::Recorded;
 use teamkeep_system::fs;
 
 /// A longer line is not valid: stdin is bounded, and escaping makes it six times longer at most.
-pub const MAX_LINE_BYTES: u64 = 128 << 20;
+const MAX_LINE_BYTES: u64 = 128 << 20;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Position {

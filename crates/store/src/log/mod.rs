@@ -8,10 +8,7 @@ mod seal;
 mod segments;
 mod writer;
 
-pub use lines::{
-    CUT_OFF, Line, LineError, Lines, MAX_LINE_BYTES, Parsed, Position, Raw, VERSION, parse, parse_record,
-    tail,
-};
+pub use lines::{CUT_OFF, Line, LineError, Lines, Parsed, Position, Raw, VERSION, parse, parse_record, tail};
 pub use logs::{EventLog, LogOwner, Logs, NO_SESSION};
 pub use seal::{Link, MAX_MARK_BYTES, Mark, Sealed};
 pub use segments::{Segment, SegmentName};
