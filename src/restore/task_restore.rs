@@ -10,7 +10,7 @@ use super::source::RestoreSource;
 use super::task_list::{
     List, MARK, MAX_BYTES, TaskList, holder, number, open, recorded_user, task_file_name,
 };
-use super::undo::{UndoLog, UndoRecord, Written, remove_empty_list, reset_highwatermark};
+use super::undo::{UndoLog, UndoRecord, Written, remove_empty_list};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_system::error::{Error, Result};
@@ -31,10 +31,10 @@ pub struct TaskRestore<'a> {
 
 impl TaskRestore<'_> {
     pub fn preview(&self) -> Result<Plan> {
-        Ok(self.plan(open(&self.client, &self.list.name)?.as_ref())?.0)
+        self.plan(open(&self.client, &self.list.name)?.as_ref())
     }
 
-    /// Writes the tasks, if there are any. After an error, the list is unchanged.
+    /// Writes the tasks, if there are any. After an error, the list has the tasks that it had before.
     pub fn write(&self, now: Timestamp) -> Result<Plan> {
         let _lock = self.records.lock()?;
         let plan = self.preview()?;
@@ -53,10 +53,10 @@ impl TaskRestore<'_> {
         written
     }
 
-    /// Plans for the current list, and returns its content as well.
-    fn plan(&self, dir: Option<&Directory>) -> Result<(Plan, TaskList)> {
+    /// Plans for the current list.
+    fn plan(&self, dir: Option<&Directory>) -> Result<Plan> {
         let content = TaskList::read(dir)?;
-        let plan = Plan {
+        Ok(Plan {
             run: self.run.run.clone(),
             team: self.run.team.clone(),
             at: self.at,
@@ -65,8 +65,7 @@ impl TaskRestore<'_> {
             held_by: holder(&self.client, &self.list.name)
                 .or_else(|| recorded_user(self.archive, &self.client, &self.list.name)),
             ..plan(&self.source, &content, &self.earlier(&content), self.options)?
-        };
-        Ok((plan, content))
+        })
     }
 
     /// The newest restore of this run into the list that is not undone.
@@ -102,7 +101,7 @@ impl TaskRestore<'_> {
     /// even after a crash. `.highwatermark` comes second: it reserves the numbers.
     fn write_into(&self, dir: &Directory, mut record: UndoRecord) -> Result<Plan> {
         let mut lock = ClientLock::list(dir)?;
-        let (mut plan, content) = self.plan(Some(dir))?;
+        let mut plan = self.plan(Some(dir))?;
         if plan.tasks.is_empty() {
             return Ok(plan);
         }
@@ -113,17 +112,11 @@ impl TaskRestore<'_> {
             hash: hash(&task.text),
         });
         record.tasks = written.collect();
-        let mark = content.highwatermark.as_deref().map(|mark| String::from_utf8_lossy(mark).into_owned());
-        record.highwatermark_after = match plan.highwatermark_after > content.mark() {
-            true => plan.highwatermark_after.to_string(),
-            false => mark.clone().unwrap_or_default(),
-        };
-        record.highwatermark_before = mark;
         self.records.write(&record)?;
         let mut count = 0;
-        if let Err(error) = write_tasks(&mut lock, &plan, &record, &mut count) {
+        if let Err(error) = write_tasks(&mut lock, &plan, &mut count) {
             let left = record.tasks.iter().take(count).filter(|task| !remove_written(dir, task)).count();
-            if left > 0 || reset_highwatermark(dir, &record).is_err() {
+            if left > 0 {
                 let id = &record.id;
                 return Err(error.hint(format!(
                     "{left} file(s) could not be removed; run: teamkeep restore --undo {id}"
@@ -146,21 +139,19 @@ impl TaskRestore<'_> {
             client: self.client.to_string_lossy().into_owned(),
             list: self.list.name.clone(),
             tasks: Vec::new(),
-            highwatermark_before: None,
-            highwatermark_after: String::new(),
             created_list: false,
         }
     }
 }
 
 /// Writes the tasks and counts them.
-fn write_tasks(lock: &mut ClientLock<'_>, plan: &Plan, record: &UndoRecord, count: &mut usize) -> Result<()> {
+fn write_tasks(lock: &mut ClientLock<'_>, plan: &Plan, count: &mut usize) -> Result<()> {
     let dir = lock.dir;
     lock.renew()?;
     // Claude Code raises the mark without the list's lock when it removes a task. A higher value stays.
     let now = dir.read(MARK, MAX_BYTES)?;
-    if now.is_none_or(|now| number(&now) < number(record.highwatermark_after.as_bytes())) {
-        dir.replace(MARK, record.highwatermark_after.as_bytes())?;
+    if now.is_none_or(|now| number(&now) < plan.highwatermark_after) {
+        dir.replace(MARK, plan.highwatermark_after.to_string().as_bytes())?;
     }
     for task in &plan.tasks {
         lock.renew()?;

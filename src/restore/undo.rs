@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::client_lock::{ClientLock, FILE};
 use super::directory::{Directory, hash};
-use super::task_list::{MARK, MAX_BYTES, TaskList, holder, is_list_name, open, task_file_name};
+use super::task_list::{MARK, MAX_BYTES, holder, is_list_name, open, task_file_name};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_system::error::{Error, Result, candidates};
@@ -28,9 +28,6 @@ pub struct UndoRecord {
     pub client: String,
     pub list: String,
     pub tasks: Vec<Written>,
-    /// The previous content of `.highwatermark`; `None` if it did not exist.
-    pub highwatermark_before: Option<String>,
-    pub highwatermark_after: String,
     #[serde(rename = "made_list")]
     pub created_list: bool,
 }
@@ -116,7 +113,7 @@ impl UndoLog {
         JsonFile::at(self.paths.restores().join(format!("{id}.json")))
     }
 
-    /// Undoes a restore: removes its unchanged tasks, resets the highest number, and removes a list that it created.
+    /// Undoes a restore: removes its unchanged tasks, and a list that it created if it is empty.
     pub fn undo(&self, id: &str) -> Result<Undone> {
         let _lock = self.lock()?;
         let record = self.find(id)?;
@@ -150,12 +147,11 @@ pub struct Undone {
     pub removed: Vec<String>,
     pub kept: Vec<String>,
     pub gone: Vec<String>,
-    pub highwatermark_restored: bool,
 }
 
 impl Undone {
-    /// Removes unchanged files, and resets the highest number if nothing else changed it and no task refers to a removed
-    /// one. Without the list's lock, it changes nothing.
+    /// Removes unchanged files. `.highwatermark` stays, so their numbers are not used again. Without the list's lock, it
+    /// changes nothing.
     fn of(record: &UndoRecord, dir: Option<&Directory>, mut lock: Option<ClientLock<'_>>) -> Result<Undone> {
         let (undo, list) = (record.id.clone(), record.list.clone());
         let mut undone = Undone { v: V, undo, list, ..Undone::default() };
@@ -184,38 +180,17 @@ impl Undone {
             }
             undone.removed.push(task.id.clone());
         }
-        let list_now = TaskList::read(Some(dir))?;
-        let others = list_now.tasks.values().flatten().filter(|task| !undone.removed.contains(&task.id));
-        let is_referenced = others
-            .flat_map(|task| [task.ids("blocks"), task.ids("blockedBy")].concat())
-            .any(|id| undone.removed.contains(&id));
-        let is_unchanged = list_now.highwatermark.as_deref() == Some(record.highwatermark_after.as_bytes());
-        undone.highwatermark_restored = is_unchanged && !is_referenced;
-        if undone.highwatermark_restored && lock.is_some() {
-            reset_highwatermark(dir, record)?;
-        }
         Ok(undone)
     }
 }
 
-/// Removes a list's directory if it contains nothing but Claude Code's lock file.
+/// Removes a list's directory if it contains nothing but Claude Code's lock file and the highest number.
 pub(super) fn remove_empty_list(tasks: &Directory, list: &str) {
     if let Ok(Some(dir)) = tasks.subdirectory(list)
-        && dir.names().is_ok_and(|names| names.iter().all(|name| name == FILE))
+        && dir.names().is_ok_and(|names| names.iter().all(|name| [FILE, MARK].contains(&name.as_str())))
     {
+        let _ = dir.remove(MARK);
         let _ = dir.remove(FILE);
         let _ = tasks.remove_dir(list);
     }
-}
-
-/// Resets `.highwatermark` to its value before a restore, unless it was changed since.
-pub(super) fn reset_highwatermark(dir: &Directory, record: &UndoRecord) -> Result<()> {
-    let (before, after) = (record.highwatermark_before.as_deref(), record.highwatermark_after.as_str());
-    if before != Some(after) && dir.read(MARK, MAX_BYTES)?.as_deref() == Some(after.as_bytes()) {
-        match before {
-            Some(before) => dir.replace(MARK, before.as_bytes())?,
-            None => dir.remove(MARK)?,
-        }
-    }
-    Ok(())
 }

@@ -83,7 +83,7 @@ fn unsafe_list_names_and_symlinks_are_rejected() {
 }
 
 #[test]
-fn full_disk_leaves_the_task_list_unchanged() {
+fn full_disk_leaves_the_tasks_of_a_list_unchanged() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);
     lead.roster(1_000, &["bob"]);
@@ -117,7 +117,7 @@ fn full_disk_leaves_the_task_list_unchanged() {
     assert_eq!(names(&sandbox, "tasks"), ["session-aaaaaaaa"]);
     write_task(&sandbox, "known", "1", json!({}));
     assert_eq!(full("known").code, Some(1));
-    assert_eq!(names(&sandbox, "tasks/known"), [".lock", "1.json"]);
+    assert_eq!(names(&sandbox, "tasks/known"), [".highwatermark", ".lock", "1.json"]);
     assert!(std::fs::read_dir(sandbox.keep("restores")).is_ok_and(|mut left| left.next().is_none()));
 }
 
