@@ -9,10 +9,6 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
-use teamkeep_system::os;
-
-/// Maximum size of the secret's file in bytes.
-const MAX_SECRET_BYTES: u64 = 4 << 10;
 
 /// A secret. It is never shown.
 pub struct Secret(Vec<u8>);
@@ -28,15 +24,14 @@ impl Secret {
     /// # Errors
     /// The file cannot be read, is empty, or others have access to it.
     pub fn read(path: &Path) -> Result<Secret> {
-        let (bytes, metadata) =
-            fs::read_linked(path, MAX_SECRET_BYTES).map_err(|error| match error.kind() {
-                ErrorKind::NotFound => Error::caused("cannot read the secret", error).hint(create(path)),
-                _ => Error::caused("cannot read the secret", error),
-            })?;
-        if let Some(mode) = os::access::open_mode(&metadata) {
-            let what = format!("others have access to the secret in {} (mode {mode:o})", path.display());
-            return Err(Error::new(what).hint(format!("chmod 600 {}", path.display())));
-        }
+        let bytes = fs::read_private(path, fs::MAX_SECRET_BYTES).map_err(|error| {
+            let hint = match error.kind() {
+                ErrorKind::NotFound => Some(create(path)),
+                ErrorKind::PermissionDenied => Some(format!("chmod 600 {}", path.display())),
+                _ => None,
+            };
+            Error::caused("cannot read the secret", error).maybe_hint(hint)
+        })?;
         let secret = bytes.trim_ascii().to_vec();
         if secret.is_empty() {
             let what = format!("the secret in {} is empty", path.display());
@@ -102,9 +97,11 @@ mod tests {
             })
         };
         assert_eq!(read("s3cret\n", 0o600).unwrap(), b"s3cret");
-        assert!(read("s3cret", 0o640).unwrap_err().contains("others have access to the secret in"));
+        assert!(
+            read("s3cret", 0o640).unwrap_err().contains("cannot read the secret: other users have access to")
+        );
         assert!(read(" \n", 0o600).unwrap_err().ends_with(" is empty"));
-        assert!(read(&"x".repeat(5_000), 0o600).is_err());
+        assert!(read(&"x".repeat(70_000), 0o600).is_err());
         let missing = Secret::read(&dir.path().join("none")).err().unwrap();
         assert!(Secret::read(dir.path()).is_err() && missing.hints[0].contains("openssl rand"));
     }

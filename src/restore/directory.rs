@@ -119,11 +119,6 @@ impl Directory {
     }
 }
 
-/// The hash of a file's content.
-pub(super) fn hash(content: &[u8]) -> String {
-    blake3::hash(content).to_hex().to_string()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::directory::{Directory, hash};
+use super::directory::Directory;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::json;
 use teamkeep_model::team::{Task, TeamConfig, is_uuid, mailbox};
-use teamkeep_store::archive::{Archive, CaptureScope, RunRecord};
+use teamkeep_store::archive::{Archive, CaptureScope, RunRecord, hash};
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs::{self, MAX_SETTINGS_BYTES, read_regular};
 use teamkeep_system::process::is_gone;

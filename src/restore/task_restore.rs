@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::client_lock::ClientLock;
-use super::directory::{Directory, hash};
+use super::directory::Directory;
 use super::plan::{Options, Plan, plan};
 use super::source::RestoreSource;
 use super::task_list::{
@@ -12,7 +12,7 @@ use super::task_list::{
 };
 use super::undo::{UndoLog, UndoRecord, Written, remove_empty_list};
 use teamkeep_model::time::Timestamp;
-use teamkeep_store::archive::{Archive, RunRecord};
+use teamkeep_store::archive::{Archive, RunRecord, hash};
 use teamkeep_system::error::{Error, Result};
 
 #[derive(Debug)]

@@ -7,10 +7,11 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::client_lock::{ClientLock, FILE};
-use super::directory::{Directory, hash};
+use super::directory::Directory;
 use super::task_list::{MARK, MAX_BYTES, holder, is_list_name, open, task_file_name};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::time::{self, Timestamp};
+use teamkeep_store::archive::hash;
 use teamkeep_system::error::{Error, Result, candidates};
 use teamkeep_system::fs::{self, JsonDocument, JsonFile};
 use teamkeep_system::paths::Paths;

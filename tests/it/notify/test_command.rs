@@ -85,7 +85,7 @@ fn doctor_checks_the_secret_and_sends_nothing() {
     assert!(found().ends_with(&format!("notifications are sent to {host}")), "{}", found());
     let secret = sandbox.home().join("secret");
     std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o644)).unwrap();
-    assert!(found().contains("others have access to the secret in "), "{}", found());
+    assert!(found().contains("other users have access to "), "{}", found());
     let result = sandbox.run(&["config", "test-notify"]);
     assert!(result.code == Some(1) && result.err.contains("hint: chmod 600 "), "{result:?}");
     std::fs::remove_file(&secret).unwrap();
