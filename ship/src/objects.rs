@@ -120,12 +120,7 @@ impl Objects {
 
     fn failed(&self, verb: &str, name: &str, error: &StoreError) -> Error {
         // The address and the cause are not for the table `hosts`.
-        let what = format!("cannot {verb} an object");
         let cause = format!("{name} in {}: {}", self.address, in_full(error));
-        if let Some(problem) = self.requests.clock_problem() {
-            return Error::caused(format!("{what}: {problem}"), cause)
-                .hint("set the clock of this machine, such as with: timedatectl set-ntp true");
-        }
         let hint = match (error, &self.store) {
             (StoreError::PermissionDenied { .. }, Store::Gateway(_)) => Some(
                 "check ship.store and ship.store-headers-file; the address of a bucket begins with s3://",
@@ -139,7 +134,7 @@ impl Objects {
             (StoreError::NotFound { .. }, _) => Some("check the address: no such object"),
             _ => tls::hint(error),
         };
-        Error::caused(what, cause).maybe_hint(hint)
+        Error::caused(format!("cannot {verb} an object"), cause).maybe_hint(hint)
     }
 }
 

@@ -1,22 +1,19 @@
-//! The requests to a store or a receiver: they are repeated for a limited time, and a clock that is off is noticed. After a lasting error
-//! of TLS a request is not repeated.
+//! The requests to a store or a receiver: they are repeated for a limited time. After a lasting error of TLS a request is not repeated.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use chrono::{DateTime, TimeDelta};
 use http_body_util::{BodyExt, Collected, Limited};
 use object_store::ClientOptions;
 use object_store::client::{
     HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody,
     HttpService, ReqwestConnector,
 };
-use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use reqwest::header::{HeaderMap, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Client, StatusCode};
-use teamkeep_system::clock::Clock;
 use url::Url;
 
 use crate::patience::Patience;
@@ -24,23 +21,14 @@ use crate::tls;
 
 /// How long one request may take. Objects have up to some 32 MiB.
 pub const TIMEOUT: Duration = Duration::from_secs(120);
-/// A difference of clocks that stores accept.
-const MAX_SKEW: TimeDelta = TimeDelta::minutes(5);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The rule by which requests are repeated, and the state that all requests for an object share.
+/// The rule by which requests are repeated, and the time for repeats that all requests for an object share.
 #[derive(Debug, Clone)]
 pub struct Requests {
     /// Whether the same request can succeed later.
     is_temporary: fn(StatusCode) -> bool,
-    state: Arc<Mutex<State>>,
-}
-
-#[derive(Debug, Default)]
-struct State {
-    patience: Patience,
-    /// This machine's time minus the store's, if that can be why it rejected the last request.
-    skew: Option<TimeDelta>,
+    patience: Arc<Mutex<Patience>>,
 }
 
 impl Requests {
@@ -55,20 +43,12 @@ impl Requests {
 
     fn repeated_if(is_temporary: fn(StatusCode) -> bool) -> Requests {
         tls::install();
-        Requests { is_temporary, state: Arc::default() }
+        Requests { is_temporary, patience: Arc::default() }
     }
 
     /// The requests for another object begin.
     pub fn begin(&self) {
-        *self.state() = State::default();
-    }
-
-    /// By how much the clock of this machine is off, if that can be why the last request was rejected.
-    pub fn clock_problem(&self) -> Option<String> {
-        let skew = self.state().skew?;
-        let minutes = (skew.abs().num_seconds() + 30) / 60;
-        let side = if skew > TimeDelta::zero() { "ahead of" } else { "behind" };
-        Some(format!("the clock of this machine is {minutes} minutes {side} that of the store"))
+        *self.patience() = Patience::default();
     }
 
     /// Sends requests to this address, and follows no redirects.
@@ -92,8 +72,8 @@ impl Requests {
         HttpClient::new(Patient { client, requests: self.clone() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn patience(&self) -> MutexGuard<'_, Patience> {
+        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -116,8 +96,11 @@ impl HttpService for Patient {
         let mut attempts = 0;
         loop {
             let start = Instant::now();
-            let (outcome, is_temporary) = match self.send(request.clone()).await {
-                Ok((answer, is_temporary)) => (Ok(answer), is_temporary),
+            let (outcome, is_temporary) = match self.client.execute(request.clone()).await {
+                Ok(answer) => {
+                    let is_temporary = (self.requests.is_temporary)(answer.status());
+                    (Ok(answer), is_temporary)
+                }
                 Err(error) => {
                     let is_lasting = matches!(error.kind(), HttpErrorKind::Decode | HttpErrorKind::Unknown);
                     let is_temporary = !is_lasting && tls::hint(&error).is_none();
@@ -126,24 +109,12 @@ impl HttpService for Patient {
             };
             attempts += 1;
             let asked = outcome.as_ref().ok().and_then(|answer| retry_after(answer.headers()));
-            let pause = || self.requests.state().patience.pause(attempts, start.elapsed(), asked);
+            let pause = || self.requests.patience().pause(attempts, start.elapsed(), asked);
             match is_temporary.then(pause).flatten() {
                 Some(pause) => tokio::time::sleep(pause).await,
                 None => return outcome.and_then(without_conflict),
             }
         }
-    }
-}
-
-impl Patient {
-    /// Sends a request once. Returns the response, and whether the same request can succeed later.
-    async fn send(&self, request: HttpRequest) -> Result<(HttpResponse, bool), HttpError> {
-        let answer = self.client.execute(request).await?;
-        let status = answer.status();
-        // Other errors have other reasons.
-        let can_be_clock = matches!(status.as_u16(), 400 | 401 | 403);
-        self.requests.state().skew = can_be_clock.then(|| skew(answer.headers())).flatten();
-        Ok((answer, (self.requests.is_temporary)(status)))
     }
 }
 
@@ -176,11 +147,4 @@ pub fn is_web_page(body: &[u8]) -> bool {
 
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok().map(Duration::from_secs)
-}
-
-/// This machine's time minus the server's, if stores do not accept the difference.
-fn skew(headers: &HeaderMap) -> Option<TimeDelta> {
-    let theirs = DateTime::parse_from_rfc2822(headers.get(DATE)?.to_str().ok()?).ok()?;
-    let skew = Clock::new(None).now().utc().signed_duration_since(theirs);
-    (skew.abs() > MAX_SKEW).then_some(skew)
 }

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-mod clock;
 mod credentials;
 #[path = "../support/engines.rs"]
 mod engines;
