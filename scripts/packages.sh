@@ -11,7 +11,7 @@ out=$(realpath "${1:-target/release-files}")
 version=$(scripts/manifest.sh version)
 repository=$(scripts/manifest.sh repository)
 shopt -s nullglob
-archives=("$out/teamkeep-$version-"*.tar.gz)
+archives=("$out/teamkeep-$version-"*-linux-musl.tar.gz)
 if [ ${#archives[@]} = 0 ]; then
     echo "packages.sh: $out has no archives of $version; run scripts/release.sh $out first" >&2
     exit 1

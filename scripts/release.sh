@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Packs a release: static binaries for each Linux machine that can be linked for here, with install.sh, man pages,
-# completions, the files of packaging/ for an administrator, and the checksums. The same commit gives the same bytes.
+# Packs a release: static binaries for each Linux machine that can be linked for here, and binaries for macOS, each with
+# install.sh, man pages, completions, the files of packaging/ for an administrator, and the checksums. The same commit gives
+# the same bytes.
 #
 #   scripts/release.sh [DIR]     into DIR, or target/release-files
 set -euo pipefail
@@ -35,18 +36,18 @@ compiler() {
     fi
 }
 
-# pack TARGET
+# pack TARGET SCRIPT
 pack() {
-    local target=$1 name dir built program
+    local target=$1 script=$2 name dir built program
     name=teamkeep-$version-$target
     dir=target/packing/$name
     built=target/$target/release
-    scripts/static.sh --with-ship "$target" --target-dir target
+    "$script" --with-ship "$target" --target-dir target
     rm -rf "$dir"
     mkdir -p "$dir/docs" "$dir/packaging"
     cp install.sh README.md CHANGELOG.md LICENSE "$dir"
     for program in teamkeep teamkeep-hook teamkeep-ship; do
-        if readelf -lW "$built/$program" | grep -q INTERP; then
+        if [ "$script" = scripts/static.sh ] && readelf -lW "$built/$program" | grep -q INTERP; then
             echo "release.sh: $built/$program is not static" >&2
             exit 1
         fi
@@ -68,7 +69,14 @@ for target in x86_64-unknown-linux-musl aarch64-unknown-linux-musl; do
     else
         name=$(echo "$target" | tr - _)
         export "CARGO_TARGET_${name^^}_LINKER=$found" "CC_$name=$found"
-        pack "$target"
+        pack "$target" scripts/static.sh
+    fi
+done
+for target in aarch64-apple-darwin x86_64-apple-darwin; do
+    if has_target "$target"; then
+        pack "$target" scripts/macos.sh
+    else
+        echo "left out: rustup has no $target here" >&2
     fi
 done
 (cd "$out" && sha256sum teamkeep-*.tar.gz | tee SHA256SUMS)

@@ -17,5 +17,6 @@ shift
 PATH=$PWD/scripts:$PATH
 export PATH RUSTC_WORKSPACE_WRAPPER=rustc_for_hook.sh
 # One call: in another one, most of the crates that the programs share would have other features, and be built again.
-exec cargo build --release --locked --target "$target" --config .cargo/static.toml "$@" \
+# `scripts/macos.sh` sets the command that links for macOS.
+exec cargo "${TEAMKEEP_CARGO_BUILD:-build}" --release --locked --target "$target" --config .cargo/static.toml "$@" \
     --package teamkeep ${ship:+--package "$ship"} --bins
