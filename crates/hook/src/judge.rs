@@ -52,6 +52,7 @@ impl Call<'_> {
         if let Some(malformed) = &payload.malformed {
             judged.failed = Some(format!("the payload cannot be parsed: {malformed}"));
         } else if is_blocked || unusable.as_ref().is_some_and(|verdict| verdict.decision == Decision::Block) {
+            // Blocked already: no gate is asked.
         } else if in_team || by_rule {
             judged = self.ask_gates(&rules);
         } else if let Some(unseen) = self.found.unseen_team().filter(|_| proves_a_team(kind, payload)) {

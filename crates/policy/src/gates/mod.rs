@@ -9,7 +9,9 @@
 //!    `mode` that a project may set.
 //! 3. A file here with a `mod` line, and a line in [`findings`] and in [`subject_of`]. If it needs the team's files after a tool has run,
 //!    it is also named in [`reads_team`], and with a state of its own in `judge_event.rs`.
-//! 4. Tests in `crates/policy/src/tests`, and a section of `docs/reference/policy.md`. The reference of the configuration and its
+//! 4. If it judges tools that no hook is installed for: `add_gate` in `crates/settings/src/needs.rs`. If `explain` cannot judge it
+//!    without the working tree: `src/commands/policy/explain.rs`.
+//! 5. Tests in `crates/policy/src/tests`, and a section of `docs/reference/policy.md`. The reference of the configuration and its
 //!    schema are generated, and snapshots that list all gates, such as those of `explain`, fail until they have the new one.
 
 mod add_everything;
@@ -46,7 +48,7 @@ pub fn judge(policy: &Policy, rules: &Rules<'_>, case: &Case<'_>) -> Vec<Finding
     found
 }
 
-/// Whether a gate is on and judges the event: the only check of events and tools, so a gate has none of its own.
+/// Whether a gate is on and judges the event. A gate does not check the event again, only which tool it is.
 fn judges(gate: Gate, policy: &Policy, event: &JudgedEvent<'_>) -> bool {
     let is_on = gate.mode(policy).is_some_and(|mode| mode != Mode::Off);
     is_on && gate.judges(event.kind, event.payload.tool())
