@@ -1,6 +1,6 @@
 //! The table `turns`: the turns of the agents, with the tasks in progress and the calls of Claude Code's own telemetry in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use teamkeep_history::report::{TaskHistory, Turn};
 use teamkeep_model::time::Timestamp;
@@ -54,25 +54,30 @@ impl<'a> TurnFacts<'a> {
         ended_at: Timestamp,
     ) -> Vec<TurnFacts<'a>> {
         let in_progress = TimesInProgress::of(tasks, ended_at);
+        let mut next_starts: HashMap<&str, Timestamp> = HashMap::new();
         let facts = |turn: &'a Turn| {
             let to = turn.to.unwrap_or(ended_at);
             let from = turn.from.unwrap_or(to).min(to);
+            let next = next_starts.insert(&turn.agent, from);
             TurnFacts {
                 turn,
                 from,
                 to,
                 tasks: in_progress.during(&turn.agent, from, to),
-                client_spans: client_spans(turn, calls, from, to),
+                client_spans: client_spans(turn, calls, from, next),
             }
         };
-        turns.iter().map(facts).collect()
+        let mut all: Vec<TurnFacts<'a>> = turns.iter().rev().map(facts).collect();
+        all.reverse();
+        all
     }
 }
 
-/// The spans of the calls that the agent made in the turn, each once. A call without an agent belongs to its session.
-fn client_spans(turn: &Turn, calls: &[ClientCall], from: Timestamp, to: Timestamp) -> Vec<String> {
+/// The spans of the calls that the agent made until its next turn, each once: a session calls its last hook after the end of
+/// its last turn. A call without an agent belongs to its session.
+fn client_spans(turn: &Turn, calls: &[ClientCall], from: Timestamp, next: Option<Timestamp>) -> Vec<String> {
     let begin = calls.partition_point(|call| call.at < from);
-    let end = calls.partition_point(|call| call.at <= to);
+    let end = calls.partition_point(|call| next.is_none_or(|next| call.at < next));
     let is_own = |call: &&ClientCall| match &call.agent {
         Some(agent) => *agent == turn.agent,
         None => call.session.is_some() && call.session == turn.instance,

@@ -91,7 +91,7 @@ fn a_turn_has_the_tasks_that_its_agent_had_in_progress_each_once() {
 }
 
 #[test]
-fn a_turn_has_the_spans_of_claude_code_in_which_its_agent_called_hooks_each_once() {
+fn a_turn_has_the_spans_of_claude_code_in_which_its_agent_called_hooks_until_the_next_one() {
     let text = |span: &str| format!("00-{}-{}-01", "a".repeat(32), span.repeat(16));
     let call = |span: &str, seconds: i64, agent: Option<&str>, session: Option<&str>| ClientCall {
         span: TraceParent::parse(&text(span)).unwrap(),
@@ -108,11 +108,19 @@ fn a_turn_has_the_spans_of_claude_code_in_which_its_agent_called_hooks_each_once
         call("4", 14, None, Some("a")),
         call("5", 15, None, None),
         call("6", 30, Some("alice"), Some("s")),
+        // After the end of a turn, a call is of the agent's last one.
         call("7", 31, Some("alice"), Some("s")),
+        call("8", 41, Some("alice"), Some("s")),
     ];
-    let turns = json!([turn("alice", "a", Some(10), Some(30)), turn("team-lead", "s", Some(0), Some(5))]);
+    let turns = json!([
+        turn("team-lead", "s", Some(0), Some(5)),
+        turn("alice", "a", Some(10), Some(30)),
+        turn("alice", "a", Some(40), Some(50)),
+    ]);
     let found = rows(&turns, &json!([]), &calls).into_iter().map(|row| row["client_spans"].clone());
-    assert_eq!(found.collect::<Vec<_>>(), [json!([text("2"), text("4"), text("6")]), json!([text("1")])]);
+    let expected = [vec!["1"], vec!["2", "4", "6", "7"], vec!["8"]];
+    let expected = expected.map(|spans| json!(spans.into_iter().map(text).collect::<Vec<_>>()));
+    assert_eq!(found.collect::<Vec<_>>(), expected);
 }
 
 #[test]
