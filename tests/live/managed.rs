@@ -34,7 +34,7 @@ pub fn bring(home: &mut Home) -> Result<(), String> {
     set_up(home).map_err(failed)?;
     home.teamkeep(&["install", "--scope", "managed", "--managed-hooks-only"])?;
     home.teamkeep(&["pause", "1h"])?;
-    let pause = ["pause", "--gate", GATE, "1h"];
+    let pause = ["pause", GATE, "1h"];
     let rejected = home.output(&pause)?;
     if rejected.status.success() {
         return Err(format!("teamkeep {} is not rejected", pause.join(" ")));

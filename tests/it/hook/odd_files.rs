@@ -176,7 +176,7 @@ fn restore_and_show_report_a_file_that_was_never_json() {
     put(&sandbox, &format!("tasks/{TEAM}/3.json"), b"{\"id\":");
     put(&sandbox, &format!("teams/{TEAM}/inboxes/bob.json"), b"{}");
     turn_ends(&sandbox);
-    let result = sandbox.run(&["restore", TEAM, "--to", "../then"]);
+    let result = sandbox.run(&["restore", TEAM, "--files", "../then"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     assert!(
         result.out.contains("2.json (not valid JSON: it starts with a byte order mark)"),

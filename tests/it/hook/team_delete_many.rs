@@ -48,7 +48,7 @@ fn compare_restored(sandbox: &Sandbox) {
     sandbox.remove_dir("teams");
     sandbox.remove_dir("tasks");
     let to = sandbox.home().join("restored");
-    let result = sandbox.run(&["restore", "parser-team", "--to", to.to_str().unwrap()]);
+    let result = sandbox.run(&["restore", "parser-team", "--files", to.to_str().unwrap()]);
     assert_eq!(result.code, Some(0), "{result:?}");
     assert!(list(&to.join("tasks/parser-team")) == before);
 }

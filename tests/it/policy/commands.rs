@@ -137,8 +137,8 @@ fn check_takes_other_files() {
     let home = Home::new();
     std::fs::write(home.at("good.toml"), "[policy]\n").unwrap();
     std::fs::write(home.at("bad.toml"), "[policy]\nmax-blocks = true\n").unwrap();
-    assert_eq!(home.ok("policy check good.toml").out, "no problems in good.toml\n");
-    let result = home.run("policy check good.toml bad.toml none.toml");
+    assert_eq!(home.ok("config check good.toml").out, "no problems in good.toml\n");
+    let result = home.run("config check good.toml bad.toml none.toml");
     assert_eq!(result.code, Some(1));
     insta::assert_snapshot!(result.out, @r"
     error[wrong-type]: `policy.max-blocks`: expected an integer, found a boolean
@@ -154,12 +154,12 @@ fn check_takes_other_files() {
     ");
     let organization = "[organization]\nfixed = [\"policy\"]\n";
     std::fs::write(home.at("new.toml"), organization).unwrap();
-    assert_eq!(home.ok("policy check new.toml").out, "no problems in new.toml\n");
+    assert_eq!(home.ok("config check new.toml").out, "no problems in new.toml\n");
     std::fs::write(home.at("new.toml"), organization.replace("policy", "rule[]")).unwrap();
-    let result = home.run("policy check new.toml");
+    let result = home.run("config check new.toml");
     assert!(result.out.contains("unknown key or table \"rule[]\""), "{}", result.out);
     project(&home, "[policy]\nmax-blocks = 9\n");
-    let result = home.ok("policy check .claude/teamkeep.toml");
+    let result = home.ok("config check .claude/teamkeep.toml");
     assert!(result.out.contains("warning[not-in-project]"), "{}", result.out);
 }
 

@@ -217,7 +217,7 @@ fn check_reports_that_no_hook_is_installed() {
             && check.contains(" = hint: teamkeep install\n"),
         "{check}"
     );
-    let check = ok(&home, "policy check ../.config/teamkeep/teamkeep.toml").out;
+    let check = ok(&home, "config check ../.config/teamkeep/teamkeep.toml").out;
     assert!(check.starts_with("no problems in "), "a file by itself is asked by nothing: {check}");
 }
 

@@ -30,7 +30,7 @@ fn recorded_verdicts_are_shown_in_the_timeline() {
             rule: None,
             file_line: None,
             escalated,
-            blocks: None,
+            blocks: escalated.then_some(3),
             paused: false,
             repeated: false,
         };

@@ -35,7 +35,7 @@ fn shutdown(machine: &Machine, id: &str) -> (Option<i32>, String) {
 
 /// The recorded overrides.
 fn overrides(machine: &Machine) -> Vec<Value> {
-    let lines = machine.run(As::User, "log --json --event PolicyOverride").out;
+    let lines = machine.run(As::User, "log --raw --json --event PolicyOverride").out;
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     lines.map(|event| json!([event["actor"]["name"], event["payload"]])).collect()
 }

@@ -53,7 +53,7 @@ fn path(machine: &Machine, path: &str) -> String {
 
 /// The decisions on this code.
 fn decisions(machine: &Machine, code: &str, env: &[(&str, &str)]) -> Vec<String> {
-    let lines = machine.run_with(As::User, "log --json --event Verdict", env).out;
+    let lines = machine.run_with(As::User, "log --raw --json --event Verdict", env).out;
     let verdicts = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["verdict"].clone());
     let wanted = verdicts.filter(|verdict| verdict["code"] == code);
     wanted.map(|verdict| verdict["decision"].as_str().unwrap().to_owned()).collect()

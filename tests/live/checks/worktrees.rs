@@ -21,7 +21,7 @@ pub fn differences(home: &Home) -> Vec<String> {
 fn restored(home: &Home) -> Result<Vec<String>, String> {
     let remove = "for tree in .claude/worktrees/*/; do [ ! -d \"$tree\" ] || git worktree remove --force --force \"$tree\"; done";
     run(home, "sh", &["-c", remove])?;
-    let plan = home.json(&["restore", "latest", "--worktree"])?;
+    let plan = home.json(&["restore", "latest", "--worktrees"])?;
     let branches = plan.first().and_then(|plan| plan["branches"].as_array());
     let branches = branches.ok_or_else(|| format!("no branches in {}", short(&plan)))?;
     let of = |branch: &Value| {
