@@ -9,12 +9,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 engines=$root/target/engines
 
-if ! cmp -s "$root/scripts/engines.txt" "$engines/engines.txt"; then
-    rm -rf "$engines"
-    python3 -m venv "$engines" >&2
-    "$engines/bin/pip" install --quiet --disable-pip-version-check --requirement "$root/scripts/engines.txt" >&2
-    cp "$root/scripts/engines.txt" "$engines/engines.txt"
-fi
+"$root/scripts/venv.sh" engines.txt engines
 site=$("$engines/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 printf 'export %s=%q\n' \
     TEAMKEEP_ROTEL "$site/rotel/rotel-agent" \

@@ -5,15 +5,8 @@
 #   scripts/macos.sh [--with-ship] TARGET [OPTION…]     as scripts/static.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tools=$PWD/target/zig
-
-if ! cmp -s scripts/macos.txt "$tools/macos.txt"; then
-    rm -rf "$tools"
-    python3 -m venv "$tools"
-    "$tools/bin/pip" install --quiet --disable-pip-version-check --requirement scripts/macos.txt
-    cp scripts/macos.txt "$tools/macos.txt"
-fi
-export PATH=$tools/bin:$PATH
+scripts/venv.sh macos.txt zig
+export PATH=$PWD/target/zig/bin:$PATH
 export TEAMKEEP_CARGO_BUILD=zigbuild
 export RUSTFLAGS="-C link-arg=-F$PWD/packaging/macos"
 exec scripts/static.sh "$@"

@@ -3,14 +3,8 @@
 # target/tools first. Needs Python 3.10 or later with venv.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
-tools=$root/target/tools
 
-if ! cmp -s "$root/scripts/requirements.txt" "$tools/requirements.txt"; then
-    rm -rf "$tools"
-    python3 -m venv "$tools"
-    "$tools/bin/pip" install --quiet --disable-pip-version-check --requirement "$root/scripts/requirements.txt"
-    cp "$root/scripts/requirements.txt" "$tools/requirements.txt"
-fi
+"$root/scripts/venv.sh" requirements.txt tools
 tool=$1
 shift
-exec "$tools/bin/$tool" "$@"
+exec "$root/target/tools/bin/$tool" "$@"

@@ -111,6 +111,7 @@ fn search(context: &Context, args: &Args, catalog: &RunCatalog) -> Result<()> {
         args,
         catalog,
         pattern: &request.pattern,
+        query: args.quoted_query(),
         redactor,
         progress: None,
         out: context.paged(),
@@ -129,6 +130,7 @@ struct Printer<'a> {
     args: &'a Args,
     catalog: &'a RunCatalog,
     pattern: &'a Pattern,
+    query: String,
     redactor: Option<Redactor>,
     progress: Option<Progress>,
     out: Paged,
@@ -159,7 +161,7 @@ impl Printer<'_> {
     fn hit(&mut self, mut hit: Hit) -> Result<bool> {
         let record = self.catalog.runs.iter().find(|record| Some(&record.run) == hit.run.as_ref());
         let redacted = |text: &str| self.redactor.as_ref().map(|redactor| redactor.text(text).into_owned());
-        hit.complete(self.pattern, &self.args.call(), record, redacted);
+        hit.complete(self.pattern, &self.query, record, redacted);
         self.count += 1;
         if self.args.output.json {
             if !self.args.full {
@@ -256,12 +258,12 @@ impl Printer<'_> {
 }
 
 impl Args {
-    /// The query with its options, as the command line has them.
-    fn call(&self) -> String {
-        let words = self.query.iter().map(|word| quoted(word));
-        let options = [("--word", self.word), ("--regex", self.regex)];
+    /// The query with its options, as the end of a command line.
+    fn quoted_query(&self) -> String {
+        let begins_like_option = self.query.iter().any(|word| word.starts_with('-'));
+        let options = [("--word", self.word), ("--regex", self.regex), ("--", begins_like_option)];
         let options = options.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name.to_owned());
-        options.chain(words).collect::<Vec<_>>().join(" ")
+        options.chain(self.query.iter().map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
     }
 
     fn request<'a>(&self, context: &Context, catalog: &'a RunCatalog) -> Result<Request<'a>> {

@@ -93,7 +93,7 @@ pub fn read(path: &Path, largest: u64) -> Result<Option<Read>, Problem> {
 pub(crate) fn is_absent(path: &Path) -> bool {
     let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
     let absent = |error: io::Error| kinds.contains(&error.kind());
-    path.symlink_metadata().err().is_some_and(absent) && !path.parent().is_some_and(is_broken_link)
+    path.symlink_metadata().err().is_some_and(absent) && !path.parent().is_some_and(fs::is_broken_link)
 }
 
 /// The path or its directory, if it is a broken link: a file is expected there.
@@ -101,14 +101,10 @@ fn link_to_nothing(path: &Path) -> Option<&Path> {
     let parent = path.parent()?;
     match parent.symlink_metadata() {
         Ok(found) if found.is_symlink() && !parent.exists() => Some(parent),
-        Ok(_) => is_broken_link(path).then_some(path),
+        Ok(_) => fs::is_broken_link(path).then_some(path),
         // A missing directory has no links.
         Err(_) => None,
     }
-}
-
-fn is_broken_link(path: &Path) -> bool {
-    path.is_symlink() && !path.exists()
 }
 
 /// The hash of a file's bytes, if it can be read.

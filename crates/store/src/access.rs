@@ -39,8 +39,7 @@ pub fn obstacle(paths: &Paths, env: &Env) -> Option<Obstacle> {
 /// The store itself is not a directory, or a link to one that is gone.
 pub fn not_a_directory(paths: &Paths, env: &Env) -> Option<Obstacle> {
     let store = &plain(&paths.store);
-    let link = |path: &&Path| path.is_symlink() && !path.exists();
-    if let Some(link) = store.ancestors().find(link) {
+    if let Some(link) = store.ancestors().find(|path| fs::is_broken_link(path)) {
         let target = link.read_link().unwrap_or_default();
         let what = format!("{} is a link to {}, which does not exist", link.display(), target.display());
         return Some(Obstacle {

@@ -168,8 +168,8 @@ fn doctor_reports_an_unwritable_store() {
     // A disk that is not mounted.
     std::fs::remove_file(home.at(STORE)).unwrap();
     std::os::unix::fs::symlink(home.at("disk/store"), home.at(STORE)).unwrap();
-    let told = "bad: ~/.local/share/teamkeep is a link to ~/disk/store, which does not exist";
-    assert!(one(&home, "store-writable").starts_with(told), "{}", one(&home, "store-writable"));
+    let expected = "bad: ~/.local/share/teamkeep is a link to ~/disk/store, which does not exist";
+    assert!(one(&home, "store-writable").starts_with(expected), "{}", one(&home, "store-writable"));
     let listed = home.run("list");
     assert!(listed.code == Some(1) && listed.err.contains("which does not exist"), "{}", listed.err);
 }

@@ -14,8 +14,8 @@ fn phrase(text: &str) -> String {
 }
 
 /// The messages that agents sent.
-fn sent(told: &PlayedRun) -> impl Iterator<Item = &Value> {
-    told.entries.iter().filter(|entry| entry["kind"] == "message" && entry["automatic"] != true)
+fn sent(played: &PlayedRun) -> impl Iterator<Item = &Value> {
+    played.entries.iter().filter(|entry| entry["kind"] == "message" && entry["automatic"] != true)
 }
 
 /// Runs a command that a hit has.
@@ -28,10 +28,10 @@ fn printed(sandbox: &Sandbox, command: &str) -> String {
 fn each_message_and_prompt_of_a_recorded_run_is_found_and_its_command_shows_it() {
     let mut seen = 0;
     for run in ALL {
-        let told = play(run, 1);
-        for entry in sent(told) {
+        let played = play(run, 1);
+        for entry in sent(played) {
             let (said, by) = (text(entry, "text"), text(entry, "actor"));
-            let found = hits(&told.sandbox, &[&phrase(said), "--kind", "message", "--agent", by]);
+            let found = hits(&played.sandbox, &[&phrase(said), "--kind", "message", "--agent", by]);
             let words = |text: &str| {
                 text.split_whitespace().filter(|word| *word != "·").take(5).collect::<Vec<_>>().join(" ")
             };
@@ -39,9 +39,9 @@ fn each_message_and_prompt_of_a_recorded_run_is_found_and_its_command_shows_it()
             let same =
                 found.iter().find(|hit| text(&hit["snippet"], "text").replace(" ·", "").contains(&begin));
             let hit = same.unwrap_or_else(|| panic!("{}: {by}: {begin}: {found:#?}", run.0));
-            assert_eq!(hit["run"], told.sandbox.show(&["latest"])["run"], "{}", run.0);
+            assert_eq!(hit["run"], played.sandbox.show(&["latest"])["run"], "{}", run.0);
             let command = text(hit, "command").strip_prefix("teamkeep ").unwrap();
-            let shown = printed(&told.sandbox, command);
+            let shown = printed(&played.sandbox, command);
             assert!(shown.contains(said.split_whitespace().next().unwrap()), "{entry}: {hit:#?}: {shown}");
             seen += 1;
         }
@@ -51,27 +51,27 @@ fn each_message_and_prompt_of_a_recorded_run_is_found_and_its_command_shows_it()
 
 #[test]
 fn each_task_is_found_by_its_subject_and_a_text_is_found_once() {
-    let told = play(V328, 1);
+    let played = play(V328, 1);
     for task in ["Draft the parser", "Review the parser", "Fuzz the parser"] {
-        let found = hits(&told.sandbox, &[&phrase(task), "--kind", "task"]);
+        let found = hits(&played.sandbox, &[&phrase(task), "--kind", "task"]);
         assert_eq!(found.len(), 1, "{found:#?}");
         let command = text(&found[0], "command").strip_prefix("teamkeep ").unwrap();
-        let shown = printed(&told.sandbox, command);
+        let shown = printed(&played.sandbox, command);
         assert!(shown.contains(task), "{command}: {shown}");
     }
     // PreToolUse, PostToolUse, the transcripts of sender and recipient: one message.
-    let entry = sent(told).find(|entry| entry["actor"] == "carol");
-    let found = hits(&told.sandbox, &[&phrase(text(entry.unwrap(), "text")), "--kind", "message"]);
+    let entry = sent(played).find(|entry| entry["actor"] == "carol");
+    let found = hits(&played.sandbox, &[&phrase(text(entry.unwrap(), "text")), "--kind", "message"]);
     assert_eq!(found.len(), 1, "{found:#?}");
 }
 
 #[test]
 fn an_imported_run_and_an_exported_file_are_searched_like_the_original() {
-    let told = play(V328, 1);
+    let played = play(V328, 1);
     let args = ["parser", "--limit", "100"];
-    let own = hits(&told.sandbox, &args);
+    let own = hits(&played.sandbox, &args);
     assert!(own.len() > 10, "{}", own.len());
-    let path = export(&told.sandbox, "latest", "run.teamkeep", &[]);
+    let path = export(&played.sandbox, "latest", "run.teamkeep", &[]);
     let elsewhere = Sandbox::new();
     let file = hits(&elsewhere, &[&args[..], &["--file", path.to_str().unwrap()]].concat());
     assert!(!elsewhere.keep("runs").exists());

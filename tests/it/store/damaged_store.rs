@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
+use crate::history::traces::{PANES, V328, play_again};
 use crate::support::client_files::{Lead, only};
+use crate::support::reenact::Trace;
 use crate::support::sandbox::{ContentDamage, Sandbox, below};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -384,5 +386,17 @@ fn an_ended_run_without_its_description_is_shown_as_its_log_has_it() {
         assert_eq!((&known.sessions, known.finished), (&before.sessions, true));
         let verified = sandbox.run(&["verify"]);
         assert!(verified.code == Some(1) && verified.out.contains("run.json"), "{}", verified.out);
+    }
+}
+
+#[test]
+fn recorded_runs_without_their_descriptions_have_the_same_facts() {
+    for (name, began) in [V328, PANES] {
+        let played = play_again(Trace::read(name, began), 1);
+        let shown = || ["log", "show"].map(|command| played.sandbox.run(&[command, "latest", "--json"]).out);
+        let intact = shown();
+        let run = played.sandbox.library().runs.iter().rfind(|run| run.team.is_some()).unwrap().run.clone();
+        std::fs::remove_file(played.sandbox.keep(&format!("runs/{run}/run.json"))).unwrap();
+        assert_eq!(shown(), intact, "{name}");
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use teamkeep_system::os;
 use tempfile::TempDir;
 
-/// Linux's file system in memory. The tests create and delete a million files, which takes a disk twice as long.
+/// Linux's file system in memory. The tests create and delete very many files, for which the kernel needs almost twice as long on a disk.
 const MEMORY: &str = "/dev/shm";
 /// Free space from which memory is used, in bytes: more than all tests write. A container often has 64 MiB.
 const ENOUGH: u64 = 4 << 30;

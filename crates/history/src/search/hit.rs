@@ -101,7 +101,7 @@ impl Hit {
                 format!("teamkeep show {run}{at}")
             }
             kind if !self.is_in_log() => {
-                format!("teamkeep search {query} --run {run} --kind {}{} --full", kind.word(), part())
+                format!("teamkeep search --run {run} --kind {}{} --full {query}", kind.word(), part())
             }
             TextKind::Message | TextKind::Prompt | TextKind::Reply | TextKind::Thinking => {
                 format!("teamkeep log {run}{} --full", part())

@@ -279,7 +279,7 @@ pub(super) fn verdicts(data: &RunData) -> Vec<Entry> {
             reason: verdict.reason.clone(),
             agent: event.actor().id.clone(),
             judged_event: of.clone(),
-            blocks: verdict.blocks.filter(|_| verdict.escalated).map(|blocks| blocks as usize),
+            blocks: verdict.blocks.map(|blocks| blocks as usize),
             paused: verdict.paused,
             repeated: verdict.repeated,
             ignored: verdict.decision == Decision::Block

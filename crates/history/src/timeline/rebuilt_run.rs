@@ -7,7 +7,8 @@ use teamkeep_store::log::Logs;
 
 use crate::reader::{Range, Reader};
 
-/// Describes the run by its own events; `None` if it has none. An end without a hook call is at the last event.
+/// Describes the run by its own events; `None` if it has none. A deletion of the team is not seen as its
+/// end, and an end without a hook call is at the last event.
 pub(super) fn rebuilt_run(archive: &Archive, logs: &Logs, id: &str) -> Option<RunRecord> {
     let log = logs.run(id)?;
     let mut run = RunRecord {
@@ -26,10 +27,11 @@ pub(super) fn rebuilt_run(archive: &Archive, logs: &Logs, id: &str) -> Option<Ru
         last = Some(event.at);
         run.team = run.team.or(event.team);
         let (kind, Some(session)) = (event.actor.kind, event.session) else { continue };
+        let leads = |known: &SessionRecord| known.id == session && known.role == SessionRole::Lead;
         let role = match kind {
             ActorKind::Lead => SessionRole::Lead,
-            // In the lead's process, teammates have an ID and the lead's session.
-            ActorKind::Teammate if event.actor.id.is_none() => SessionRole::Pane,
+            // A teammate in the lead's process has the lead's session.
+            ActorKind::Teammate if !run.sessions.iter().any(leads) => SessionRole::Pane,
             _ => continue,
         };
         let payload = Payload::fields_of(&event.payload);
@@ -39,11 +41,9 @@ pub(super) fn rebuilt_run(archive: &Archive, logs: &Logs, id: &str) -> Option<Ru
                 run.end(EndedBy::SessionEnd, payload.text("reason"), event.at);
             }
         }
-        if run.sessions.iter().all(|known| known.id != session) {
-            let transcript = payload.transcript().and_then(|path| path.to_str()).map(str::to_owned);
-            let name = event.actor.name.filter(|_| role == SessionRole::Pane);
-            run.sessions.push(SessionRecord { name, transcript, ..SessionRecord::new(session, role) });
-        }
+        let transcript = payload.transcript().map(|path| path.display().to_string());
+        let name = event.actor.name.filter(|_| role == SessionRole::Pane);
+        run.join(SessionRecord { name, transcript, ..SessionRecord::new(session, role) });
     }
     let is_open = || {
         let index = archive.index(&run.subject()?)?;

@@ -31,7 +31,7 @@ pub fn homes(run: &RunRecord) -> Vec<String> {
 #[derive(Debug)]
 pub struct RunCatalog {
     pub archive: Archive,
-    /// Those with a damaged description have what their logs say.
+    /// All runs, oldest first. One whose description is damaged is described by its log.
     pub runs: Vec<RunRecord>,
     /// The IDs of the runs whose description cannot be read.
     pub damaged: Vec<String>,
@@ -51,7 +51,7 @@ impl RunCatalog {
     pub fn open(archive: Archive, logs: Logs) -> RunCatalog {
         let (mut runs, damaged) = archive.runs();
         runs.extend(damaged.iter().filter_map(|run| rebuilt_run(&archive, &logs, run)));
-        runs.sort_by(|a, b| (a.started_at, &a.run).cmp(&(b.started_at, &b.run)));
+        runs.sort_by(RunRecord::in_order);
         let unlisted = archive.why_unlisted();
         RunCatalog { archive, runs, damaged, unlisted, missing_store: None, logs }
     }

@@ -192,7 +192,7 @@ impl Archive {
                 _ => damaged.push(name),
             }
         }
-        runs.sort_by(|a, b| (a.started_at, &a.run).cmp(&(b.started_at, &b.run)));
+        runs.sort_by(RunRecord::in_order);
         (runs, damaged)
     }
 

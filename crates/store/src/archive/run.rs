@@ -1,5 +1,6 @@
 //! The description of a run, with its sessions and its end: `runs/<run>/run.json`; and what identifies a run.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -208,6 +209,11 @@ impl RunRecord {
         let times = [Some(self.started_at), self.created_at, self.ended_at];
         let is_flawed = times.into_iter().flatten().any(|time| !time.is_valid());
         is_flawed.then(|| "invalid time".to_owned())
+    }
+
+    /// The order of runs: the oldest first.
+    pub fn in_order(&self, other: &RunRecord) -> Ordering {
+        (self.started_at, &self.run).cmp(&(other.started_at, &other.run))
     }
 
     /// Adds a session. Returns whether this changed anything.

@@ -111,6 +111,11 @@ pub fn allow_missing(result: io::Result<()>) -> io::Result<()> {
     if_exists(result).map(drop)
 }
 
+/// Whether the path is a link to something that does not exist.
+pub fn is_broken_link(path: &Path) -> bool {
+    path.is_symlink() && !path.exists()
+}
+
 /// Whether two paths lead to the same file or directory. Makes system calls only if they are spelled differently.
 pub fn is_same_path(one: &Path, other: &Path) -> bool {
     let is_linked = || Some(one.canonicalize().ok()? == other.canonicalize().ok()?);
