@@ -4,6 +4,19 @@
 rustc=$1
 shift
 case " $* " in
-    *' --crate-name teamkeep_hook '*' --crate-type bin '*) set -- "$@" -C lto=fat -C codegen-units=1 ;;
+    *' --crate-name teamkeep_hook '*' --crate-type bin '*)
+        set -- "$@" -C lto=fat -C codegen-units=1
+        case " $* " in
+            *-linux-*)
+                # The index of the tables for unwinding: a panic aborts.
+                set -- "$@" -C link-arg=-Wl,--no-eh-frame-hdr
+                # The toolchain's own linker keeps one of several functions with the same code. Distributions leave it out.
+                for linker in "$("$rustc" --print sysroot)"/lib/rustlib/*/bin/gcc-ld; do
+                    [ -x "$linker/ld.lld" ] || continue
+                    set -- "$@" -C "link-arg=-B$linker" -C link-arg=-fuse-ld=lld -C link-arg=-Wl,--icf=all
+                done
+                ;;
+        esac
+        ;;
 esac
 exec "$rustc" "$@"
