@@ -16,7 +16,7 @@ mod undo;
 mod worktrees;
 
 pub use files::{ExistingFiles, FilePlan};
-pub use plan::{Options, Plan, TaskWrite, plan};
+pub use plan::{Earlier, Options, Plan, TaskWrite, plan};
 pub use source::RestoreSource;
 pub use task_list::{List, TaskList, holder};
 pub use task_restore::TaskRestore;

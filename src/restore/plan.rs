@@ -83,11 +83,20 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// Makes a plan. `earlier` has the number of each task that an earlier restore wrote to this list and that still exists.
+/// A task that an earlier restore wrote to the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Earlier {
+    /// Its number there.
+    pub id: String,
+    /// Otherwise the team finished or deleted it since.
+    pub exists: bool,
+}
+
+/// Makes a plan. `earlier` has the recorded tasks that are already restored.
 pub fn plan(
     source: &RestoreSource,
     list_now: &TaskList,
-    earlier: &BTreeMap<String, String>,
+    earlier: &BTreeMap<String, Earlier>,
     options: Options,
 ) -> Result<Plan> {
     let mut links = Links { source, options, ids: BTreeMap::new() };
@@ -96,9 +105,12 @@ pub fn plan(
         let RestorableTask { key, task, deleted, .. } = recorded;
         let is_own = options.own && recorded.list().is_none();
         let now = list_now.tasks.get(&task.id).and_then(Option::as_ref).filter(|_| is_own);
-        let why = if let Some(id) = earlier.get(key) {
+        let before = earlier.get(key);
+        let why = if let Some(Earlier { id, exists: true }) = before {
             links.ids.insert(key, id.clone());
             format!("already restored as {id}")
+        } else if let (Some(Earlier { id, .. }), false) = (before, options.all) {
+            format!("already restored as {id}, and gone since; --all restores it")
         } else if now.is_some_and(|now| now.subject == task.subject) {
             links.ids.insert(key, task.id.clone());
             "already in the list".to_owned()

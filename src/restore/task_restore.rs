@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::client_lock::ClientLock;
 use super::directory::Directory;
-use super::plan::{Options, Plan, plan};
+use super::plan::{Earlier, Options, Plan, plan};
 use super::source::RestoreSource;
 use super::task_list::{
     List, MARK, MAX_BYTES, TaskList, holder, number, open, recorded_user, task_file_name,
@@ -80,21 +80,28 @@ impl TaskRestore<'_> {
             .hint("end that session first, or pass --force to add the tasks while it runs"))
     }
 
-    /// The tasks of this run that earlier restores added to the list and that still exist. An interrupted restore records
-    /// more tasks than it wrote, and their IDs may now belong to other tasks.
-    fn earlier(&self, content: &TaskList) -> BTreeMap<String, String> {
+    /// The tasks of this run that earlier restores added to the list. Of an interrupted restore, only those that still exist:
+    /// it records more tasks than it wrote, and their IDs may now belong to other tasks.
+    fn earlier(&self, content: &TaskList) -> BTreeMap<String, Earlier> {
         let client = self.client.to_string_lossy();
         let is_same = |record: &UndoRecord| {
             record.run == self.run.run && record.list == self.list.name && record.client == client
         };
-        let written = self.records.all().into_iter().filter(is_same).flat_map(|record| record.tasks);
-        let existing = written.filter(|task| {
-            let now = content.tasks.get(&task.id).and_then(Option::as_ref);
-            let then = self.source.tasks.get(&task.was);
-            let subject = |subject: &Option<String>| subject.clone().unwrap_or_default();
-            now.zip(then).is_some_and(|(now, then)| subject(&now.subject) == subject(&then.task.subject))
-        });
-        existing.map(|task| (task.was, task.id)).collect()
+        let mut earlier = BTreeMap::new();
+        for record in self.records.all().into_iter().filter(is_same) {
+            for task in record.tasks {
+                let now = content.tasks.get(&task.id).and_then(Option::as_ref);
+                let then = self.source.tasks.get(&task.was);
+                let subject = |subject: &Option<String>| subject.clone().unwrap_or_default();
+                let exists = now
+                    .zip(then)
+                    .is_some_and(|(now, then)| subject(&now.subject) == subject(&then.task.subject));
+                if exists || record.done {
+                    earlier.insert(task.was, Earlier { id: task.id, exists });
+                }
+            }
+        }
+        earlier
     }
 
     /// Plans again under Claude Code's lock, and writes. The undo record is written first, so that everything can be undone
@@ -125,6 +132,9 @@ impl TaskRestore<'_> {
             self.records.forget(&record.id)?;
             return Err(error.hint("nothing was restored; the files written so far were removed"));
         }
+        record.done = true;
+        // If that fails, it counts as interrupted.
+        let _ = self.records.write(&record);
         plan.done = true;
         plan.undo = Some(record.id);
         Ok(plan)
@@ -140,6 +150,7 @@ impl TaskRestore<'_> {
             list: self.list.name.clone(),
             tasks: Vec::new(),
             created_list: false,
+            done: false,
         }
     }
 }

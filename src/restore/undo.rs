@@ -31,6 +31,9 @@ pub struct UndoRecord {
     pub tasks: Vec<Written>,
     #[serde(rename = "made_list")]
     pub created_list: bool,
+    /// Whether all of the tasks were written. It is recorded before the first one, and again after the last.
+    #[serde(default)]
+    pub done: bool,
 }
 
 impl JsonDocument for UndoRecord {

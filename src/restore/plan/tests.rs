@@ -75,7 +75,7 @@ fn a_reference_to_a_task_that_is_there_is_kept() {
     ]);
     let own = Options { own: true, ..Options::default() };
     let there = list_now(&[("1", json!({})), ("5", json!({"subject": "Another's"}))], None);
-    let earlier = BTreeMap::from([("5".to_owned(), "9".to_owned())]);
+    let earlier = BTreeMap::from([("5".to_owned(), Earlier { id: "9".to_owned(), exists: true })]);
     let with = |options| plan(&source, &there, &earlier, options).unwrap();
     assert_eq!(told(&with(own)), [("2", "2", vec!["1", "9"])]);
     let other = with(Options::default());
