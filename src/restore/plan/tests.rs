@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{Options, Plan, TaskWrite, allocate_ids, plan};
+use super::{Earlier, Options, Plan, TaskWrite, allocate_ids, plan};
 use crate::restore::source::RestorableTask;
 use crate::restore::{RestoreSource, TaskList};
 use teamkeep_model::TaskStatus;

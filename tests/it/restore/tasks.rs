@@ -264,7 +264,9 @@ fn restored_task_is_not_restored_again_and_existing_tasks_are_unchanged() {
     std::fs::remove_file(sandbox.client("tasks/named/2.json")).unwrap();
     let finished = restored(&sandbox, &["named"]);
     assert_eq!(finished["tasks"], json!([]), "{finished}");
-    assert!(finished["left_out"].to_string().contains("already restored as 2, and gone since; --all restores it"));
+    assert!(
+        finished["left_out"].to_string().contains("already restored as 2, and gone since; --all restores it")
+    );
     // In the run's own list a task that is still there is the same task.
     write_task(&sandbox, "session-aaaaaaaa", "2", json!({"status": "completed"}));
     let own = restored(&sandbox, &[ONE]);

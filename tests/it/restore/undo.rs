@@ -101,6 +101,10 @@ fn killed_restore_can_be_continued_and_undone() {
     erased(&sandbox);
     let plan = restored(&sandbox, &["named"]);
     // As if it had been killed after its first file: the second number is another task's now.
+    let record = sandbox.keep(&format!("restores/{}.json", id(&plan)));
+    let text = std::fs::read_to_string(&record).unwrap();
+    assert!(text.contains("\"done\":true"), "{text}");
+    std::fs::write(&record, text.replace("\"done\":true", "\"done\":false")).unwrap();
     std::fs::remove_file(sandbox.client("tasks/named/.highwatermark")).unwrap();
     write_task(&sandbox, "named", "3", json!({"subject": "The client's"}));
     let again = restored(&sandbox, &["named"]);
