@@ -112,7 +112,7 @@ impl HookOutcome {
     }
 
     /// Adds the notes to stderr on one line if the response has no message. If data was lost, the call fails, because
-    /// Claude Code shows only failures; otherwise a response with content is not changed.
+    /// Claude Code shows only failures; if the response has content, which a failure would hide, the line is added to it.
     pub(crate) fn add_notes(&mut self) {
         if self.response.exit != 0 || !self.response.stderr.is_empty() {
             return;
@@ -124,8 +124,12 @@ impl HookOutcome {
             let short: String = text.chars().take(3 * MAX_CHARS).collect();
             let cut = if short.len() < text.len() { "…" } else { "" };
             let is_lost = self.notes.iter().any(|note| note.severity == Severity::Loss);
-            self.response.stderr = format!("teamkeep: {short}{cut}");
-            self.response.exit = u8::from(is_lost && self.response.stdout.is_empty());
+            let line = format!("teamkeep: {short}{cut}");
+            match self.response.with_message(&line).filter(|_| is_lost) {
+                Some(response) => self.response = response,
+                None => self.response.exit = u8::from(is_lost && self.response.stdout.is_empty()),
+            }
+            self.response.stderr = line;
         }
     }
 }

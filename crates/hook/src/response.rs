@@ -68,13 +68,16 @@ impl Response {
     }
 
     pub(crate) fn and_warn(self, kind: EventKind, reason: &str) -> Response {
-        let Ok(mut output) = serde_json::from_str::<Value>(&self.stdout) else {
-            return Response::warn(kind, reason);
-        };
+        self.with_message(reason).unwrap_or_else(|| Response::warn(kind, reason))
+    }
+
+    /// The response with one more line for the user; `None` if it has no JSON.
+    pub(crate) fn with_message(&self, text: &str) -> Option<Response> {
+        let mut output = serde_json::from_str::<Value>(&self.stdout).ok()?;
         let earlier = output.get("systemMessage").and_then(Value::as_str);
-        let message = earlier.map_or(reason.to_owned(), |earlier| format!("{earlier}\n{reason}"));
+        let message = earlier.map_or(text.to_owned(), |earlier| format!("{earlier}\n{text}"));
         output["systemMessage"] = json!(message);
-        Response::json(&output)
+        Some(Response::json(&output))
     }
 
     /// Adds a text that the model reads with its next request, behind what it already reads.

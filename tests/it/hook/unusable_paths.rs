@@ -136,6 +136,27 @@ fn full_disk_is_reported_and_preserves_recorded_data() {
 }
 
 #[test]
+fn a_loss_is_reported_beside_a_warning_of_the_policy() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("[policy.premature-shutdown]\nmode = \"warn\"\n");
+    let lead = team(&sandbox);
+    lead.task("1", "in_progress", Some("alice"));
+    lead.hook("Stop", json!({}));
+    let input = json!({"to": "alice", "message": {"type": "shutdown_request"}});
+    let request = json!({"hook_event_name": "PreToolUse", "session_id": SESSION, "tool_name": "SendMessage",
+        "tool_use_id": "toolu_1", "tool_input": input});
+    let result = on_a_full_disk(&sandbox, "pre-tool-use", request.to_string().as_bytes());
+    // Claude Code reads stdout only after exit code 0.
+    assert_eq!(result.code, Some(0), "{result:?}");
+    let response: serde_json::Value = serde_json::from_str(&result.out).unwrap();
+    let shown = response["systemMessage"].as_str().unwrap();
+    assert!(
+        shown.contains("a shutdown request to alice") && shown.contains("cannot record the event"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn store_creation_failure_is_reported() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.keep("").parent().unwrap().join("file"), "").unwrap();
