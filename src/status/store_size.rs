@@ -15,6 +15,7 @@ const TIMEOUT: Duration = Duration::from_millis(150);
 pub struct StoreStats {
     /// Readable runs, including sessions without a team.
     pub runs: usize,
+    /// The lines of all logs: events and verdicts.
     pub events: u64,
     /// Whether the events of all logs were counted in time; otherwise there are more.
     pub events_counted: bool,

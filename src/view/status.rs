@@ -218,6 +218,6 @@ fn paused(pause: &Pause) -> String {
 fn recorded(store: &StoreStats) -> String {
     let about = if store.events_counted { "" } else { "about " };
     let more = if store.bytes_counted { "" } else { "more than " };
-    let (runs, events) = (count(store.runs, "run"), count(store.events, "event"));
-    format!("Recorded: {runs}, {about}{events}, {more}{}", size(store.bytes))
+    let (runs, lines) = (count(store.runs, "run"), count(store.events, "log line"));
+    format!("Recorded: {runs}, {about}{lines}, {more}{}", size(store.bytes))
 }

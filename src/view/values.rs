@@ -79,7 +79,7 @@ pub fn end_label(run: &Summary) -> String {
 /// The note that events at the start of a run are missing.
 pub fn events_missing(start: Timestamp, until: Timestamp) -> String {
     let until = elapsed(start, until);
-    format!("events until +{until} are missing: the log was pruned before they were copied into the run")
+    format!("events until +{until} are missing: the run has no log from before")
 }
 
 /// The number of redacted texts: `redacted: email 12, home 3`.

@@ -172,7 +172,7 @@ fn empty_store_is_not_an_error() {
     std::fs::create_dir(sandbox.keep("")).unwrap();
     insta::assert_snapshot!(sandbox.printed(&["status"]), @"
     no running teams
-    Recorded: 0 runs, 0 events, 0 B
+    Recorded: 0 runs, 0 log lines, 0 B
     ");
     assert_eq!(all(line(&sandbox, b"")), ok("teamkeep: no team"));
 }

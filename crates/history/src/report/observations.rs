@@ -262,9 +262,7 @@ fn data_gaps(case: &ReportInput<'_>) -> Vec<Observation> {
         found.push(Observation::new(ObservationKind::NoEnd, what).at(case.end));
     }
     if let Some(until) = &case.data.missing_until {
-        let what = format!(
-            "events until {until} are missing: the log was pruned before they were copied into the run"
-        );
+        let what = format!("events until {until} are missing: the run has no log from before");
         found.push(Observation::new(ObservationKind::EventsMissing, what).at(case.data.run.started_at));
     }
     found
