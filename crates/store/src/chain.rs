@@ -71,12 +71,6 @@ impl Serialize for ChainHash {
     }
 }
 
-impl<'de> Deserialize<'de> for ChainHash {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<ChainHash, D::Error> {
-        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
-    }
-}
-
 /// A place in a chain and the hash there: of a line and of all before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct ChainPoint {
@@ -140,5 +134,17 @@ mod tests {
             ChainHash::START,
         ];
         assert!(others.iter().all(|other| *other != one));
+        let journal =
+            [ChainHash::START.with_line(b"a"), ChainHash::START.with_line(b"b"), one.with_line(b"a")];
+        assert!(journal.iter().all(|hash| journal.iter().filter(|other| *other == hash).count() == 1));
+    }
+
+    #[test]
+    fn a_point_in_json_is_its_text() {
+        let point = ChainPoint { count: 7, hash: ChainHash::of_line(7, ChainHash::START, b"{}") };
+        let text = serde_json::to_string(&point).unwrap();
+        assert_eq!(text, format!("\"{point}\""));
+        assert_eq!(serde_json::from_str::<ChainPoint>(&text).unwrap(), point);
+        assert_eq!(format!("{:?}", point.hash), point.hash.to_string());
     }
 }
