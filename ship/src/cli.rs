@@ -15,10 +15,9 @@ use teamkeep_terminal::ship_options::{EXAMPLES, SendArgs, ShipCommand};
 use teamkeep_terminal::{Context, Ui};
 
 use crate::part::RoundOutcome;
-use crate::patience::random;
-use crate::rounds::ship;
+use crate::requests::random;
 use crate::setup::Setup;
-use crate::{dry_run, status};
+use crate::{rounds, status};
 
 /// The longest delay of a background round whose last one failed.
 const MAX_DELAY: Duration = Duration::from_secs(30);
@@ -117,7 +116,7 @@ fn send(args: &SendArgs, ui: Ui) -> Result<ExitCode> {
     let since =
         args.since.as_deref().map(|since| teamkeep_terminal::parse_time(since, None, now)).transpose()?;
     if args.dry_run {
-        dry_run::print(&setup, since, args.json)?;
+        rounds::preview(&setup, since, args.json)?;
         return Ok(ExitCode::SUCCESS);
     }
     loop {
@@ -148,7 +147,7 @@ fn after_hook() -> Result<()> {
     if state.last.is_some_and(|last| last.error.is_some()) {
         std::thread::sleep(random(MAX_DELAY));
     }
-    match Setup::new(context).and_then(|setup| ship(&setup, None)) {
+    match Setup::new(context).and_then(|setup| rounds::ship(&setup, None)) {
         Ok(round) => {
             let round = round.unwrap_or_default();
             round.notes.iter().for_each(|problem| note(problem));
@@ -161,7 +160,7 @@ fn after_hook() -> Result<()> {
 
 /// Sends all new data and reports it. Returns whether everything was sent.
 fn send_round(setup: &Setup, since: Option<Timestamp>, ui: Ui) -> Result<bool> {
-    let Some(round) = ship(setup, since)? else {
+    let Some(round) = rounds::ship(setup, since)? else {
         if since.is_some() {
             let error = Error::new("cannot store the time of --since: another process is sending");
             return Err(error.hint("run the command again when the other one has ended"));

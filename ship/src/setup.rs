@@ -1,7 +1,7 @@
 //! The store, the configuration and the environment of this program, read once.
 
 use crate::privacy::{IdentityKind, Pseudonyms, Texts};
-use crate::profile::ProfileFiles;
+use crate::store_settings::ProfileFiles;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use std::io;
 use std::path::Path;

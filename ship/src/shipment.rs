@@ -2,22 +2,27 @@
 //! once it is delivered, so a killed shipper sends at most its last part again; the rows of that part are equal but for `shipped_at`.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::part::{Deliver, Part, RoundOutcome, Sent};
+use crate::privacy::Texts;
+use crate::rows::{Common, EventRow, HostRow, RowSink, Table, day, events, hosts};
+use crate::selection::{ExcludedLogs, Exclusion, unsent_runs};
+use crate::setup::{Identity, Setup};
+use crate::shipped_run::ShippedRun;
+use teamkeep_config::{ShipPrivacy, file_hash};
 use teamkeep_history::timeline::RunCatalog;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::words::short_id;
+use teamkeep_settings::layer::layers;
+use teamkeep_settings::plan;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log::{Segment, SegmentName};
 use teamkeep_store::shipping::{Destination, ShipLock, Shipping, ShippingState};
 use teamkeep_system::error::{Error, Result};
-
-use crate::host_state::HostState;
-use crate::part::{Deliver, Part, RoundOutcome, Sent};
-use crate::privacy::Texts;
-use crate::rows::{Common, RowSink, Table, day, hosts};
-use crate::segment_events::{self, ReadError};
-use crate::selection::{ExcludedLogs, Exclusion, unsent_runs};
-use crate::setup::{Identity, Setup};
-use crate::shipped_run::ShippedRun;
+use teamkeep_system::process::{self, Outcome, Run};
 
 /// From this size on, a part is delivered. A run is in one part, however large.
 const MAX_PART_BYTES: usize = 32 << 20;
@@ -115,7 +120,7 @@ impl Shipment<'_> {
             }
             let begin = (self.lines.len(), self.pending, self.sent.rows);
             let mut days: (i64, String) = (i64::MIN, String::new());
-            let read = segment_events::read(&segment, &texts, |table, row| {
+            let read = read_rows(&segment, &texts, |table, row| {
                 let at = row.at();
                 // The same day as the row before, mostly.
                 if at.millis().div_euclid(DAY_MS) != days.0 {
@@ -211,17 +216,27 @@ impl Shipment<'_> {
 
     /// Adds the row of this machine, the last of a part, with the heads of the logs of which the part has the last lines.
     fn add_host(&mut self) -> Result<()> {
-        let heads = std::mem::take(&mut self.heads).into_values().collect();
-        let row = HostState {
-            setup: self.shipper.setup,
-            user: self.shipper.identity.user.clone(),
+        let context = &self.shipper.setup.context;
+        let policy = context.policy_files().organization.as_deref().and_then(file_hash);
+        let last = self.state.last.as_ref().filter(|last| last.error.is_some());
+        let row = HostRow {
             at: self.shipper.now,
-            state: self.state,
-            sent: self.pending,
-            heads,
+            user: self.shipper.identity.user.clone(),
+            teamkeep: hook_version(),
+            policy: policy.map(|hash| hash.to_hex().to_string()),
+            hooks: plan::events(&layers(&context.env, &context.paths)).into_iter().collect(),
+            privacy: match context.config.ship.privacy {
+                ShipPrivacy::Full => "full",
+                ShipPrivacy::Redacted => "redacted",
+                ShipPrivacy::Metadata => "metadata",
+            },
             unreadable_bytes: self.unreadable_bytes,
-        }
-        .row();
+            lost_bytes: Shipping::of(&context.paths).removed().map_or(0, |removed| removed.bytes),
+            last_error: last.map(|last| last.failed.clone().unwrap_or_else(|| "unknown".to_owned())),
+            heads: std::mem::take(&mut self.heads).into_values().collect(),
+            runs: self.pending.runs,
+            events: self.pending.events,
+        };
         self.table(&hosts(), &day(self.shipper.now), [row].into_iter())
     }
 
@@ -272,4 +287,62 @@ impl Shipper<'_> {
         }
         Ok(())
     }
+}
+
+const HOOK_PROGRAM: &str = "teamkeep-hook";
+/// It needs a millisecond.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(5);
+const MAX_VERSION_BYTES: usize = 200;
+
+/// The version of the program that hooks run, which is beside this one.
+fn hook_version() -> Option<String> {
+    let program: PathBuf = std::env::current_exe().ok()?.with_file_name(HOOK_PROGRAM);
+    let mut command = process::program(program.to_str()?);
+    command.arg("--version").current_dir("/");
+    let run = Run { until_closed: true, ..Run::new(command, VERSION_TIMEOUT) };
+    let (Outcome::Ended(status), out) = run.collect(MAX_VERSION_BYTES).ok()? else { return None };
+    let out = String::from_utf8(out).ok().filter(|_| status.success())?;
+    out.split_whitespace().nth(1).map(str::to_owned)
+}
+
+/// How many lines of a segment are rows, and how many are damaged.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Counts {
+    rows: usize,
+    damaged: usize,
+}
+
+/// Why the rows of a segment were not read to its end.
+enum ReadError {
+    /// It was removed by retention, or with its run.
+    Gone(Error),
+    Failed(Error),
+    /// `each` failed.
+    Stopped(Error),
+}
+
+/// Visits the rows of a segment, in order. A line that is not an event counts as damaged.
+fn read_rows(
+    segment: &Segment,
+    texts: &Texts,
+    mut each: impl for<'a> FnMut(&Table<EventRow<'a>>, &EventRow<'a>) -> Result<()>,
+) -> std::result::Result<Counts, ReadError> {
+    let log = segment.log.to_string();
+    let failed = |error: io::Error| {
+        let is_gone = error.kind() == io::ErrorKind::NotFound;
+        let error = Error::caused(format!("{} of {} was not sent", segment.name, segment.log), error);
+        if is_gone { ReadError::Gone(error) } else { ReadError::Failed(error) }
+    };
+    let mut counts = Counts::default();
+    for line in segment.open().map_err(failed)? {
+        let line = line.map_err(failed)?.bytes;
+        match line.as_deref().and_then(|line| EventRow::parse(line, &log, texts)) {
+            Some(row) => {
+                counts.rows += 1;
+                each(&events(), &row).map_err(ReadError::Stopped)?;
+            }
+            None => counts.damaged += usize::from(line.is_none_or(|line| !line.is_empty())),
+        }
+    }
+    Ok(counts)
 }

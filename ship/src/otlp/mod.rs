@@ -7,12 +7,9 @@
 //!
 //! The same rows give the same IDs, so that a receiver can drop duplicates.
 
-mod attributes;
-mod ids;
 mod records;
 mod sender;
 mod spans;
-mod target;
 
 use serde_json::{Map, Value};
 use teamkeep_config::OtlpSignals;
@@ -21,9 +18,8 @@ use teamkeep_system::error::{Error, Result};
 use crate::part::Part;
 use crate::setup::{Setup, headers_file};
 
-pub use attributes::CONVENTIONS;
-pub use sender::Sender;
-pub use target::Signal;
+pub use records::CONVENTIONS;
+pub use sender::{Sender, Signal};
 
 /// A row as it is shipped.
 pub type Row = Map<String, Value>;
@@ -51,7 +47,7 @@ impl Receiver {
 
     /// Sends the rows and returns the number of bytes that were sent.
     pub async fn send(&mut self, part: &Part<'_>) -> Result<u64> {
-        let (resource, identity, mut bytes) = (attributes::resource(part.identity), part.identity, 0);
+        let (resource, identity, mut bytes) = (records::resource(part.identity), part.identity, 0);
         let mut run = spans::RunRows::default();
         let mut rest = part.lines;
         while !rest.is_empty() {

@@ -1,8 +1,7 @@
-//! Sends requests to a receiver with OTLP over HTTP.
+//! Sends requests to a receiver with OTLP over HTTP: its addresses, and the credentials that errors do not show.
 
 use std::io::Write;
 use std::time::Duration;
-use teamkeep_model::words::{QUOTE_CHARS, one_line};
 
 use bytes::Bytes;
 use flate2::Compression;
@@ -13,13 +12,11 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse
 use prost::Message;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
-use teamkeep_system::error::{Error, Result};
 use url::Url;
 
-use super::Signal;
-use super::target::Secrets;
 use crate::requests::{self, Requests};
-use crate::tls;
+use teamkeep_model::words::{QUOTE_CHARS, one_line};
+use teamkeep_system::error::{Error, Result};
 
 /// The time for a whole request and its response.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -50,8 +47,8 @@ impl Sender {
         let (logs, traces) = (Signal::Logs.address(base)?, Signal::Traces.address(base)?);
         let requests = Requests::to_receiver();
         let client = requests.client_to(&logs, TIMEOUT).map_err(|error| {
-            let hint = tls::is_tls(&error).then_some(tls::NO_CERTIFICATES);
-            let cause = tls::innermost(&error).to_string();
+            let hint = requests::is_tls(&error).then_some(requests::NO_CERTIFICATES);
+            let cause = requests::innermost(&error).to_string();
             Error::caused("cannot prepare the connection to the OTLP receiver", cause).maybe_hint(hint)
         })?;
         let secrets = Secrets::of(&headers);
@@ -80,8 +77,8 @@ impl Sender {
         post.headers_mut().clone_from(&self.headers);
         self.requests.begin();
         let lost = |error: HttpError| {
-            let cause = format!("{address}: {}", tls::innermost(&error));
-            Error::caused(what(), cause).maybe_hint(tls::hint(&error))
+            let cause = format!("{address}: {}", requests::innermost(&error));
+            Error::caused(what(), cause).maybe_hint(requests::tls_hint(&error))
         };
         let (head, body) = self.client.execute(post).await.map_err(lost)?.into_parts();
         let body = requests::read(body, MAX_RESPONSE_BYTES).await.map_err(lost)?;
@@ -166,5 +163,64 @@ impl Answer {
             return RpcStatus::decode(self.body.clone()).map(|status| status.message).unwrap_or_default();
         }
         String::from_utf8_lossy(&self.body).into_owned()
+    }
+}
+
+/// A kind of telemetry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    Logs,
+    Traces,
+}
+
+impl Signal {
+    pub fn name(self) -> &'static str {
+        match self {
+            Signal::Logs => "logs",
+            Signal::Traces => "traces",
+        }
+    }
+
+    /// The address for a signal, below the base address.
+    fn address(self, base: &str) -> Result<Url> {
+        let invalid = |why: String| {
+            Error::usage(format!("invalid address of the OTLP receiver in ship.otlp: {why}"))
+                .hint("use a base address such as https://collector.example.com:4318")
+        };
+        let mut address = Url::parse(base).map_err(|error| invalid(error.to_string()))?;
+        if !matches!(address.scheme(), "http" | "https") || address.host_str().is_none() {
+            return Err(invalid("it is not an http or https address".to_owned()));
+        }
+        let path = format!("{}/v1/{}", address.path().trim_end_matches('/'), self.name());
+        address.set_path(&path);
+        Ok(address)
+    }
+}
+
+/// The shortest part of a header that is replaced in a receiver's words.
+const MIN_SECRET_CHARS: usize = 6;
+
+/// Credentials, which a receiver may quote and errors do not show.
+struct Secrets(Vec<String>);
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "Secrets({})", self.0.len())
+    }
+}
+
+impl Secrets {
+    fn of(headers: &HeaderMap) -> Secrets {
+        let values = headers.values().filter_map(|value| value.to_str().ok());
+        let parts = values.flat_map(|value| [value].into_iter().chain(value.split([' ', '=', ','])));
+        let mut secrets: Vec<String> = parts.map(str::to_owned).collect();
+        secrets.retain(|secret| secret.chars().count() >= MIN_SECRET_CHARS);
+        // The whole value before its parts.
+        secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Secrets(secrets)
+    }
+
+    fn hide(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "[hidden]"))
     }
 }

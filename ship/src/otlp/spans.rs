@@ -12,8 +12,8 @@ use prost::Message;
 use serde_json::Value;
 use teamkeep_model::TraceParent;
 
-use super::attributes::{integer, nanos, of_row, scope, text};
-use super::{Row, attributes, ids};
+use super::Row;
+use super::records::{Resource, integer, nanos, of_row, scope, span_id, text, trace_id};
 use crate::setup::Identity;
 
 /// Flags of a span: sampled, and its parent is of the same process.
@@ -23,7 +23,7 @@ const REMOTE: u32 = 0x300;
 /// Maximum number of links of a span, as in OpenTelemetry's SDKs.
 const MAX_LINKS: usize = 128;
 
-pub fn request(spans: Vec<Span>, resource: &attributes::Resource) -> Vec<u8> {
+pub fn request(spans: Vec<Span>, resource: &Resource) -> Vec<u8> {
     let scope_spans = vec![ScopeSpans { scope: Some(scope()), spans, ..ScopeSpans::default() }];
     let resource = Some(resource.clone());
     let resource_spans = vec![ResourceSpans { resource, scope_spans, ..ResourceSpans::default() }];
@@ -66,7 +66,7 @@ impl RunRows {
         }
         let tables = std::mem::take(&mut self.tables);
         let id = column(&row, "run");
-        let (trace, end) = (ids::trace(&identity.organization, id), nanos(row.get("ended_at")));
+        let (trace, end) = (trace_id(&identity.organization, id), nanos(row.get("ended_at")));
         let run = Run { row: &row, tables: &tables, trace, id, end };
         let mut spans = vec![run.span()];
         spans.extend(run.rows("agents").map(|row| run.agent(row)));
@@ -82,7 +82,7 @@ impl Run<'_> {
     }
 
     fn span_id(&self, table: &str, key: &[&str]) -> Vec<u8> {
-        ids::span(self.id, table, key)
+        span_id(self.id, table, key)
     }
 
     /// A span without a parent, name and links, with the columns of a row.

@@ -8,7 +8,6 @@ use teamkeep_model::event::ActorKind;
 use teamkeep_model::time::Timestamp;
 
 use super::Table;
-use super::column::table;
 use crate::privacy::Texts;
 
 /// The version of the lines that this program reads.

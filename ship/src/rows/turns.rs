@@ -7,7 +7,6 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_model::{TaskStatus, TraceParent};
 
 use super::Table;
-use super::column::{run_table, table};
 use super::runs::Row;
 
 /// A hook call in a span of Claude Code's own telemetry.

@@ -6,7 +6,6 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_policy::Decision;
 
 use super::Table;
-use super::column::{run_table, table};
 use super::runs::{Row, clamp, count};
 use crate::privacy::Texts;
 
