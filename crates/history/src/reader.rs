@@ -1,17 +1,18 @@
 //! Reading logs: line by line, past whatever cannot be read.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashMap};
 use std::path::{Path, PathBuf};
 use std::vec::IntoIter;
 use std::{fmt, io};
-use teamkeep_model::words::FEW;
 
 use chrono::TimeDelta;
-use teamkeep_model::time::Timestamp;
-use teamkeep_store::log::{EventLog, Line, LineError, Lines, Segment, SegmentName, parse};
 
 use crate::parallel::{self, MAX_THREADS};
+use teamkeep_model::time::Timestamp;
+use teamkeep_model::words::FEW;
+use teamkeep_store::archive::RunRecord;
+use teamkeep_store::log::{EventLog, Line, LineError, Lines, Segment, SegmentName, parse};
 
 /// The lines of several logs of a range of time. The lines of each log are in its order, and otherwise by their time.
 ///
@@ -264,6 +265,40 @@ impl fmt::Display for ReadError {
             // The cause contains the path.
             None => write!(out, "{}; the segment is passed over: look at its permissions", self.why),
         }
+    }
+}
+
+/// The runs of each session that were recorded here, for events that do not name a run.
+#[derive(Debug)]
+pub struct Claims<'a> {
+    runs_of: HashMap<&'a str, Vec<&'a RunRecord>>,
+}
+
+impl<'a> Claims<'a> {
+    pub fn new(all: &'a [RunRecord]) -> Claims<'a> {
+        let mut runs_of: HashMap<&str, Vec<&RunRecord>> = HashMap::new();
+        for run in all.iter().filter(|run| run.imported.is_none()) {
+            for session in &run.sessions {
+                runs_of.entry(&session.id).or_default().push(run);
+            }
+        }
+        Claims { runs_of }
+    }
+
+    /// The run of an event: the one that it names, or else the next run of its session, or else the last one.
+    pub fn run_of(&self, run: Option<&str>, session: Option<&str>, at: Timestamp) -> Option<String> {
+        if let Some(run) = run {
+            return Some(run.to_owned());
+        }
+        let runs = self.runs_of(session?);
+        let next = runs.iter().filter(|run| run.started_at >= at).min_by_key(|run| run.started_at);
+        let last = || runs.iter().max_by_key(|run| run.started_at);
+        next.or_else(last).map(|run| run.run.clone())
+    }
+
+    /// The runs that a session took part in.
+    pub(crate) fn runs_of(&self, session: &str) -> &[&'a RunRecord] {
+        self.runs_of.get(session).map(Vec::as_slice).unwrap_or_default()
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::names::{Strength, strength};
-use super::values::{is_code, is_mixed, is_name, is_placeholder, is_random, is_reference};
+use super::names::{Strength, is_code, is_mixed, is_name, is_placeholder, is_random, is_reference, strength};
 
 /// A longer value ends here if its quote is not closed.
 const MAX_QUOTED: usize = 4096;

@@ -7,16 +7,13 @@
 #![warn(unreachable_pub)]
 
 mod assignments;
-mod blocks;
 mod json;
 mod keys;
 mod names;
-mod personal;
 mod places;
 mod scan;
-mod unescape;
-mod values;
 
+use json::View;
 use names::{Strength, strength};
 use scan::{Scanner, SecretKind};
 use std::borrow::Cow;
@@ -25,7 +22,6 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use teamkeep_config::Privacy;
 use teamkeep_system::error::{Error, Result};
-use unescape::View;
 
 #[derive(Debug)]
 pub struct Redactor {

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::keys::{JWT, KEYS, Keys};
-use super::{assignments, blocks, keys, names, personal, places};
+use super::{assignments, keys, names, places};
 
 /// The kind of a finding. Of two findings at the same place, the kind that is first here is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -222,9 +222,9 @@ impl Search<'_> {
         }
         let done = || recent().map(|range| range.end).filter(|end| *end <= place.start).max().unwrap_or(0);
         let range = match anchor.rule {
-            Rule::BlockHeader => blocks::after_header(text, place.start),
-            Rule::BlockLine => blocks::after_line(text, place.start),
-            Rule::BlockEnd => blocks::before_end(text, done(), place.start),
+            Rule::BlockHeader => keys::after_header(text, place.start),
+            Rule::BlockLine => keys::after_line(text, place.start),
+            Rule::BlockEnd => keys::before_end(text, done(), place.start),
             Rule::Key(keys) => keys::find(keys, text, place),
             Rule::Bearer => places::bearer(text, place.end),
             Rule::Authorization => places::authorization(text, place.end),
@@ -244,11 +244,11 @@ impl Search<'_> {
             }
             Rule::Address => places::in_address(text, place.end),
             Rule::Program => places::argument(text, place),
-            Rule::Email => personal::address(text, place.start, done()),
-            Rule::Home => personal::home(text, &place),
-            Rule::Project => personal::project(text, &place),
-            Rule::KnownHome => personal::known_home(text, &place),
-            Rule::KnownProject => personal::known_project(text, &place),
+            Rule::Email => places::address(text, place.start, done()),
+            Rule::Home => places::home(text, &place),
+            Rule::Project => places::project(text, &place),
+            Rule::KnownHome => places::known_home(text, &place),
+            Rule::KnownProject => places::known_project(text, &place),
         };
         found.extend(range.map(|range| Match { kind: anchor.kind, range }));
     }

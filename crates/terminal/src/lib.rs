@@ -4,13 +4,11 @@
 mod context;
 mod message;
 mod pager;
-mod progress;
 pub mod ship_options;
 mod ui;
 mod when;
 
 pub use context::{Context, explained};
 pub use pager::Paged;
-pub use progress::Progress;
-pub use ui::{Ui, escaped_json, quiet};
+pub use ui::{Progress, Ui, escaped_json, quiet};
 pub use when::{RunTimes, When, compact, parse_time};

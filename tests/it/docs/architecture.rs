@@ -24,14 +24,13 @@ const CRATES: &[(&str, &[&str])] = &[
 /// The modules of the history; from the crates above it, each can import everything.
 const HISTORY: &[(&str, &[&str])] = &[
     ("parallel", &[]),
-    ("claims", &[]),
     ("reader", &["parallel"]),
     ("follow", &[]),
     ("transcript", &[]),
-    ("timeline", &["claims", "parallel", "reader", "transcript"]),
+    ("timeline", &["parallel", "reader", "transcript"]),
     ("files", &["timeline", "transcript"]),
     ("report", &["files", "timeline"]),
-    ("search", &["claims", "parallel", "reader", "timeline", "transcript"]),
+    ("search", &["parallel", "reader", "timeline", "transcript"]),
 ];
 
 /// The modules of `src`; from the crates, each can import everything.

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use teamkeep_model::time;
+use teamkeep_store::archive::{SessionRecord, SessionRole};
 use teamkeep_store::log::{Appending, Logs, parse_record};
 use teamkeep_system::fs;
 use teamkeep_system::paths::Paths;
@@ -361,4 +362,24 @@ fn a_range_includes_both_ends() {
     assert!(range.holds(range.since.unwrap()) && range.holds(range.until.unwrap()));
     assert!(!range.holds(parse("2026-02-03T05:00:00.001Z")) && !range.holds(Timestamp::default()));
     assert!(Range::default().holds(Timestamp::default()));
+}
+
+#[test]
+fn an_event_without_a_run_belongs_to_the_next_of_its_session_else_to_the_last() {
+    let run = |id: &str, hour: u32, session: &str| RunRecord {
+        run: id.to_owned(),
+        started_at: time::parse(&format!("2026-02-03T{hour:02}:00:00Z")).unwrap(),
+        sessions: vec![SessionRecord::new(session.to_owned(), SessionRole::Lead)],
+        ..RunRecord::default()
+    };
+    let all = [run("a", 4, "s"), run("b", 6, "s"), run("c", 6, "t")];
+    let claims = Claims::new(&all);
+    let of = |run, hour: u32| {
+        claims.run_of(run, Some("s"), time::parse(&format!("2026-02-03T{hour:02}:30:00Z")).unwrap())
+    };
+    assert_eq!(of(None, 3).as_deref(), Some("a"));
+    assert_eq!(of(None, 5).as_deref(), Some("b"));
+    assert_eq!(of(None, 9).as_deref(), Some("b"));
+    assert_eq!(of(Some("z"), 3).as_deref(), Some("z"));
+    assert_eq!(claims.run_of(None, Some("u"), Timestamp::default()), None);
 }

@@ -1,16 +1,14 @@
 //! Search in everything that is recorded: events of the log, of ended and of imported runs, transcripts, and the team's files.
 //!
 //! ```text
-//! sources ─▶ blocks ─▶ line_filter ─▶ texts ─▶ scan ─▶ find ─▶ hit
+//! sources ─▶ pattern (of lines) ─▶ texts ─▶ scan ─▶ find ─▶ hit
 //! ```
 //!
 //! Each search reads all of it, the newest first, in several threads and in constant memory. Only the lines whose bytes can
 //! contain a match are parsed.
 
-mod blocks;
 mod find;
 mod hit;
-mod line_filter;
 mod pattern;
 mod scan;
 mod sources;

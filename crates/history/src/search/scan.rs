@@ -9,14 +9,12 @@ use std::time::Instant;
 
 use memchr::memmem;
 
-use super::blocks::{Blocks, count_lines};
 use super::hit::{Hit, Snippet};
-use super::line_filter::last_line;
-use super::pattern::Pattern;
-use super::sources::{Agents, Content, Lines, TextSource};
+use super::pattern::{Pattern, last_line};
+use super::sources::{Agents, Blocks, Content, Lines, TextSource, count_lines};
 use super::texts;
 use super::texts::{SearchText, TextKind};
-use crate::claims::Claims;
+use crate::reader::Claims;
 use crate::timeline::RunCatalog;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;

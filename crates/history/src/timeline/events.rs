@@ -5,8 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 
 use super::loaded_event::{CallLine, EventLoader, LoadedEvent, SkippedLines};
-use crate::claims::Claims;
-use crate::reader::{ReadErrors, read_parallel};
+use crate::reader::{Claims, ReadErrors, read_parallel};
 use teamkeep_model::Tool;
 use teamkeep_model::event::{Actor, ActorKind, Recorded};
 use teamkeep_model::payload::EventKind;

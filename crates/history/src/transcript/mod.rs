@@ -2,8 +2,6 @@
 
 mod file_changes;
 mod record;
-mod teammate_message;
 
 pub use file_changes::{Commit, FileChanges, LineChange};
-pub use record::{TranscriptItem, TranscriptRecord, records};
-pub use teammate_message::{Delivered, delivered, read_as};
+pub use record::{Delivered, TranscriptItem, TranscriptRecord, delivered, read_as, records};

@@ -1,8 +1,7 @@
 //! Who waits for whom: the dependencies between open tasks, tasks that block others, questions without an answer, and
 //! abandoned tasks.
 
-use super::draft::{Draft, task_names};
-use super::scene::Scene;
+use super::scene::{Draft, Scene, task_names};
 use super::stalls::{millis, restore};
 use super::{IncidentKind, Remedy, Severity};
 use crate::report::input::Spans;

@@ -1,7 +1,6 @@
 //! Work lost because its agent went away: at a shutdown, by a crash of the agent, or by a crash of the whole session.
 
-use super::draft::{Draft, task_names};
-use super::scene::{GRACE, Scene};
+use super::scene::{Draft, GRACE, Scene, task_names};
 use super::stalls::{claim, restore, wasted};
 use super::{IncidentKind, Remedy, Severity};
 use crate::report::tasks::{TaskHistory, TaskUpdate};

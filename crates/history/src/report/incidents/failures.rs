@@ -1,7 +1,6 @@
 //! Agents whose turn failed at a usage limit or another error of the API, and why.
 
-use super::draft::{Draft, task_names};
-use super::scene::Scene;
+use super::scene::{Draft, Scene, task_names};
 use super::stalls::{claim, wasted};
 use super::{IncidentKind, Remedy, Severity};
 use crate::timeline::{AgentSign, Entry, Kind, TurnEntry, TurnEvent};

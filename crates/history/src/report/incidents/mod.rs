@@ -9,11 +9,10 @@
 //! - if an agent is in another state meanwhile: `effect` in `src/status/board.rs`, and `HALTS` in `src/view/html/script/lanes.js`;
 //! - if it is a condition: its words in `src/watch/draw/alerts.rs`; if messages wait for an agent in it: `ABOUT_LATE` in
 //!   `src/view/html/script/details.js`;
-//! - if it is over when others complete the work that an agent left: `is_resolved` in `draft.rs`.
+//! - if it is over when others complete the work that an agent left: `is_resolved` in `scene.rs`.
 
 mod chains;
 mod departures;
-mod draft;
 mod failures;
 mod scene;
 mod stalls;
@@ -27,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use strum::VariantArray;
 
 use crate::timeline::{Entry, TurnEvent};
-use draft::Draft;
+use scene::Draft;
 pub(super) use scene::Scene;
 pub(super) use stalls::millis;
 pub use stalls::restore_command;

@@ -1,7 +1,6 @@
 //! Agents that showed no activity for a long time while they owned a task in progress.
 
-use super::draft::{Draft, task_names};
-use super::scene::Scene;
+use super::scene::{Draft, Scene, task_names};
 use super::{IncidentKind, Remedy, Severity};
 use crate::report::input::Spans;
 use crate::report::messages::{MessageRow, bare};

@@ -1,8 +1,7 @@
 //! Work that was done twice, completed too early, or useless; actions that the loop guard had to allow, deleted tasks,
 //! and several agents under one name.
 
-use super::draft::{Draft, task_names};
-use super::scene::Scene;
+use super::scene::{Draft, Scene, task_names};
 use super::stalls::{millis, restore};
 use super::{IncidentKind, Remedy, Severity};
 use crate::report::input::Spans;

@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use teamkeep_model::words::{count, listed};
 
-use super::draft::Draft;
-use super::scene::Scene;
+use super::scene::{Draft, Scene};
 use super::stalls::millis;
 use super::{IncidentKind, Remedy, Severity};
 use crate::report::messages::{MessageRow, bare};

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::draft::{Draft, task_names};
-use super::scene::Scene;
+use super::scene::{Draft, Scene, task_names};
 use super::stalls::millis;
 use super::{IncidentKind, Severity};
 use crate::report::work::plan_waits;
