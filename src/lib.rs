@@ -23,7 +23,6 @@ pub mod doctor;
 mod notify;
 mod prune;
 pub mod restore;
-mod skill;
 pub mod status;
 mod usage;
 pub mod verify;

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::test::Found;
+use super::Found;
 use teamkeep_model::event::Recorded;
 use teamkeep_policy::{Decision, Verdict};
 

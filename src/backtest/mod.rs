@@ -3,12 +3,232 @@
 //! An action that the policy would have blocked happened nevertheless, and the ledger continues with it. So the
 //! verdict for a later event is the one that the policy would give if it had only watched until then.
 
-mod compare;
-mod record;
-mod snapshot_cursor;
-mod test;
+use serde::Serialize;
+
+use teamkeep_config::{Policy, Rule};
+use teamkeep_model::event::Recorded;
+use teamkeep_model::payload::{EventKind, Payload};
+use teamkeep_policy::gates::{budget, completion_check};
+use teamkeep_policy::spending::Spending;
+use teamkeep_policy::{
+    Case, Decision, Evaluation, EvaluationInput, Guard, JudgedEvent, Judgement, Rules, TeamState, Verdict,
+    evaluate, judge,
+};
+use teamkeep_store::archive::Archive;
 
 pub use compare::{Difference, Expectation, Unmet, Verdicts, check, compare, expectations, unexpected};
 pub use record::{Record, records};
 pub use snapshot_cursor::SnapshotCursor;
-pub use test::{Counts, Found, before, judged_event, test};
+
+mod compare;
+mod record;
+mod snapshot_cursor;
+
+/// An event with a result.
+#[derive(Debug, Clone)]
+pub struct Found<'a> {
+    pub event: &'a Recorded,
+    /// The event's index in the run.
+    pub index: usize,
+    /// The result of this policy; empty if only the recorded verdict exists, or if it cannot be known.
+    pub evaluation: Evaluation,
+    pub recorded: &'a [Verdict],
+    /// Whether commands would have checked a completion. A backtest does not run them.
+    pub not_judged: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub events: usize,
+    pub blocked: usize,
+    pub warned: usize,
+    /// Events that the loop guard would have allowed.
+    pub escalated: usize,
+    /// Completions whose checks were not run.
+    pub not_judged: usize,
+}
+
+/// Judges each event of a run, and returns those with a result. A result changes nothing for later events except the counts, because the event
+/// happened. Only a tool call that was blocked at that time did not.
+pub fn test<'a>(archive: &Archive, record: &'a Record, policy: &Policy, rules: &[Rule]) -> Vec<Found<'a>> {
+    let rules = Rules::of(rules);
+    let mut replay = Replay::new(archive, record, policy, &rules);
+    let results = record.events.iter().enumerate().map(|(index, event)| {
+        replay.go_to(event);
+        let (evaluation, not_judged) = replay.step(event);
+        let recorded = record.verdicts.get(&event.id).map(Vec::as_slice).unwrap_or_default();
+        Found { event, index, evaluation, recorded, not_judged }
+    });
+    let has_result =
+        |one: &Found<'_>| one.not_judged || !one.evaluation.verdicts.is_empty() || !one.recorded.is_empty();
+    results.filter(has_result).collect()
+}
+
+/// The state of a team and the counts before the event at this index, as [`test`] has them.
+pub fn before(
+    archive: &Archive,
+    record: &Record,
+    policy: &Policy,
+    rules: &[Rule],
+    index: usize,
+) -> (TeamState, Guard) {
+    let rules = Rules::of(rules);
+    let mut replay = Replay::new(archive, record, policy, &rules);
+    for event in record.events.iter().take(index) {
+        replay.go_to(event);
+        replay.step(event);
+    }
+    if let Some(event) = record.events.get(index) {
+        replay.go_to(event);
+        if record.team.is_some() {
+            replay.files.open();
+        }
+        let team = &mut replay.files.team;
+        team.spending =
+            record.spending.as_ref().map(|spent| spent.priced(team, Some(event.at))).unwrap_or_default();
+    }
+    (replay.files.team, replay.guard)
+}
+
+/// One run and one policy.
+struct Replay<'a> {
+    record: &'a Record,
+    policy: &'a Policy,
+    rules: &'a Rules<'a>,
+    files: SnapshotCursor<'a>,
+    guard: Guard,
+}
+
+impl<'a> Replay<'a> {
+    fn new(archive: &'a Archive, record: &'a Record, policy: &'a Policy, rules: &'a Rules<'a>) -> Replay<'a> {
+        let lead = archive.run(&record.run).and_then(|run| run.lead_session);
+        let mut files = SnapshotCursor::new(archive, &record.journal, record.team.as_deref(), lead);
+        files.team.delivers_answers = record.delivers_answers;
+        Replay { record, policy, rules, files, guard: Guard::default() }
+    }
+
+    /// Moves the files to the time of an event.
+    fn go_to(&mut self, recorded: &'a Recorded) {
+        self.files.use_list(recorded.session.as_deref(), recorded.task_list.as_deref());
+        self.files.go_to(&recorded.id, recorded.at);
+        // A hook call reads no tasks without a team.
+        let kind = EventKind::named(&recorded.event);
+        let counts = kind == EventKind::PostToolUse && self.policy.budget.counts_tasks();
+        if self.record.team.is_some() && (kind.can_be_blocked() || counts) {
+            self.files.open();
+        }
+    }
+
+    /// One event: the result, and whether commands would have run.
+    fn step(&mut self, recorded: &Recorded) -> (Evaluation, bool) {
+        let payload = Payload::from_raw(&recorded.payload);
+        let event = judged_event(recorded, &payload);
+        let team = &mut self.files.team;
+        team.spending = match &self.record.spending {
+            Some(spending) if budget::needs_spending(self.policy, &Case::new(event, team)) => {
+                spending.priced(team, Some(event.at))
+            }
+            _ => Spending::default(),
+        };
+        // Without a team, only rules are evaluated.
+        if team.name.is_none() && !self.rules.apply_to(event.kind) {
+            return (Evaluation::default(), false);
+        }
+        let (mut findings, not_judged) = {
+            let case = Case::new(event, team);
+            (judge(self.policy, self.rules, &case), !completion_check::due(self.policy, &case).is_empty())
+        };
+        findings.extend(self.record.findings(recorded, self.policy));
+        let counted =
+            EvaluationInput { event: &event, findings: &findings, policy: self.policy, rules: self.rules };
+        let evaluation = evaluate(counted, team, &mut self.guard, |_| false);
+        let blocked = self.record.was_blocked(recorded);
+        budget::observe(self.policy, &event, team);
+        team.apply(&event, &Judgement { blocked, ..evaluation.judgement() });
+        (evaluation, not_judged)
+    }
+}
+
+/// An event of the log as input of the policy, without its access to files.
+pub fn judged_event<'a>(recorded: &'a Recorded, payload: &'a Payload) -> JudgedEvent<'a> {
+    JudgedEvent {
+        at: recorded.at,
+        kind: EventKind::named(&recorded.event),
+        actor: &recorded.actor,
+        payload,
+        access: None,
+    }
+}
+
+impl Counts {
+    /// Adds the results of a run with this many events.
+    pub fn add(&mut self, events: usize, found: &[Found<'_>]) {
+        self.events += events;
+        for found in found {
+            self.not_judged += usize::from(found.not_judged);
+            match found.evaluation.decisive() {
+                Some(verdict) if verdict.decision == Decision::Block => self.blocked += 1,
+                Some(verdict) if verdict.decision == Decision::Warn => self.warned += 1,
+                Some(verdict) if verdict.escalated => self.escalated += 1,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use teamkeep_store::archive::{Change, ContentWriter, Journal, Snapshot};
+
+    fn event(id: usize, actor: &str, message: Value) -> Recorded {
+        let kind = if actor == "team-lead" { "lead" } else { "teammate" };
+        let payload =
+            json!({"tool_name": "SendMessage", "tool_use_id": id.to_string(), "tool_input": message});
+        let line = json!({"v": 1, "at": format!("2026-02-03T04:05:{:02}.000Z", 2 * id), "id": id.to_string(), "event": "PreToolUse",
+            "actor": {"name": actor, "id": null, "kind": kind}, "payload": payload});
+        serde_json::from_str(&line.to_string()).unwrap()
+    }
+
+    #[test]
+    fn blocked_events_happen_nevertheless_and_the_loop_guard_allows_the_fourth() {
+        let dir = tempfile::tempdir().unwrap();
+        let archive = Archive::new(dir.path().to_owned(), 1 << 20, std::time::Duration::ZERO);
+        let task = br#"{"id":"1","subject":"Draft","status":"in_progress","owner":"bob"}"#;
+        let mut contents = ContentWriter::new(&archive.run_dir("r").unwrap(), "event", true);
+        let mut changed = |path: &str, bytes: &[u8]| {
+            let (object, _) = contents.put(bytes, None).unwrap();
+            Change { path: path.to_owned(), object: Some(object), ..Change::default() }
+        };
+        let roster = br#"{"members":[{"name":"team-lead"},{"name":"bob"}]}"#;
+        let changed = vec![changed("tasks/t/1.json", task), changed("teams/t/config.json", roster)];
+        contents.flush().unwrap();
+        let look = Snapshot { changed, ..Snapshot::default() };
+        let ask = || json!({"to": "bob", "message": {"type": "shutdown_request", "reason": "enough"}});
+        let agree = json!({"to": "team-lead", "message": {"type": "shutdown_response", "request_id": "shutdown-1@bob", "approve": true}});
+        let mut events: Vec<Recorded> = (1..=4).map(|id| event(id, "team-lead", ask())).collect();
+        events.push(event(5, "bob", agree));
+        let journal = Journal { run: "r".to_owned(), snapshots: vec![look], ..Journal::default() };
+        let team = Some("t".to_owned());
+        let mut record = Record { run: "r".to_owned(), team, events, journal, ..Record::default() };
+        let counts = |record: &Record| {
+            let mut counts = Counts::default();
+            counts.add(record.events.len(), &test(&archive, record, &Policy::default(), &[]));
+            counts
+        };
+        let words: Vec<&str> = test(&archive, &record, &Policy::default(), &[])
+            .iter()
+            .map(|found| found.evaluation.decisive().unwrap().word())
+            .collect();
+        assert_eq!(
+            words,
+            ["block", "block", "block", "allow after blocks"],
+            "and the approval is no second breach"
+        );
+        let all = counts(&record);
+        assert_eq!((all.events, all.blocked, all.escalated), (5, 3, 1));
+        record.events.drain(..4);
+        assert_eq!(counts(&record).blocked, 1, "without a request it is one");
+    }
+}

@@ -3,16 +3,21 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Read, Seek, Write};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use flate2::write::GzEncoder;
 use flate2::{Compression, GzBuilder};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tar::Header;
 use tempfile::{SpooledTempFile, spooled_tempfile};
 
-use super::{EVENTS, OBJECTS, RUN, SNAPSHOTS, TRANSCRIPTS, redact_entries as redact};
+use super::{EVENTS, OBJECTS, RUN, SNAPSHOTS, TRANSCRIPTS};
 use teamkeep_history::timeline::RunCatalog;
+use teamkeep_model::event::{Actor, Event, Recorded};
 use teamkeep_redact::Redactor;
 use teamkeep_store::archive::{
-    Archive, Imported, Interval, RunRecord, StoredTranscript, hash as content_hash,
+    Archive, Imported, Interval, RunRecord, Snapshot, StoredTranscript, hash as content_hash, worktree_of,
 };
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs::{self, PRIVATE_FILE};
@@ -59,7 +64,7 @@ pub fn export<W: Write>(
     let mut snapshots = Vec::new();
     for mut snapshot in journal.snapshots {
         if let Some(redactor) = redactor {
-            redact::snapshot(redactor, &mut snapshot);
+            redact_snapshot(redactor, &mut snapshot);
         }
         for change in &mut snapshot.changed {
             let Some(hash) = &change.object else { continue };
@@ -75,7 +80,7 @@ pub fn export<W: Write>(
     let transcripts = exporter.add_transcripts(run)?;
     let mut events = BufWriter::new(spooled_tempfile(MEMORY_BYTES));
     let errors = catalog.lines_of(run, |line| match redactor {
-        Some(redactor) => events.write_all(&redact::event(redactor, &line.recorded)?),
+        Some(redactor) => events.write_all(&redact_event(redactor, &line.recorded)?),
         None => writeln!(events, "{}", line.text.trim_ascii()),
     })?;
     exporter.problems.extend(errors.first.iter().map(ToString::to_string));
@@ -86,7 +91,7 @@ pub fn export<W: Write>(
     }
     let mut record = run.clone();
     if let Some(redactor) = redactor {
-        redact::run(redactor, &mut record);
+        redact_run(redactor, &mut record);
     }
     let (span, former) = (Interval::of(run, &catalog.runs), run.imported.clone().unwrap_or_default());
     let redacted = redactor.map(Redactor::counts).or(former.redacted);
@@ -128,7 +133,7 @@ impl<W: Write> Exporter<'_, W> {
     }
 
     fn add_bytes(&mut self, bytes: Vec<u8>) -> io::Result<StoredTranscript> {
-        let bytes = self.redactor.map(|redactor| redact::content(redactor, &bytes)).unwrap_or(bytes);
+        let bytes = self.redactor.map(|redactor| redact_content(redactor, &bytes)).unwrap_or(bytes);
         self.add_object(content_hash(&bytes), io::Cursor::new(bytes))
     }
 
@@ -192,4 +197,80 @@ impl<W: Write> Exporter<'_, W> {
         }
         Ok(all)
     }
+}
+
+fn redact_text(redactor: &Redactor, text: &mut String) {
+    *text = redactor.text(text).into_owned();
+}
+
+fn redact_run(redactor: &Redactor, run: &mut RunRecord) {
+    let own = [&mut run.team, &mut run.called, &mut run.lead_session, &mut run.ended_reason];
+    let own = own.into_iter().flatten();
+    let sessions = run.sessions.iter_mut();
+    let sessions = sessions.flat_map(|one| [Some(&mut one.id), one.name.as_mut(), one.transcript.as_mut()]);
+    own.chain(sessions.flatten()).for_each(|text| redact_text(redactor, text));
+}
+
+fn redact_snapshot(redactor: &Redactor, snapshot: &mut Snapshot) {
+    // The work in a worktree is compressed: secrets in it cannot be found.
+    snapshot.changed.retain(|change| worktree_of(&change.path).is_none());
+    for change in &mut snapshot.changed {
+        change.path = redactor.path(&change.path);
+        change.skipped.iter_mut().for_each(|text| redact_text(redactor, text));
+    }
+    snapshot.gone.iter_mut().for_each(|path| *path = redactor.path(path));
+}
+
+/// A content of any kind, converted to valid UTF-8.
+fn redact_content(redactor: &Redactor, bytes: &[u8]) -> Vec<u8> {
+    redactor.content(&String::from_utf8_lossy(bytes)).into_owned().into_bytes()
+}
+
+/// One log line with its line break.
+fn redact_event(redactor: &Redactor, recorded: &Recorded) -> io::Result<Vec<u8>> {
+    let redact = |text: &Option<String>| text.as_ref().map(|text| redactor.text(text).into_owned());
+    let actor = Actor {
+        name: redact(&recorded.actor.name),
+        id: redact(&recorded.actor.id),
+        kind: recorded.actor.kind,
+    };
+    let verdict = recorded.verdict.as_deref().map(|verdict| redact_raw(redactor, verdict)).transpose()?;
+    let payload = match recorded.malformed {
+        Some(_) => redact_malformed(redactor, &recorded.payload)?,
+        None => redact_raw(redactor, &recorded.payload)?,
+    };
+    let event = Event {
+        v: recorded.v,
+        at: recorded.at,
+        id: &recorded.id,
+        event: &recorded.event,
+        session: redact(&recorded.session).as_deref(),
+        team: redact(&recorded.team).as_deref(),
+        actor: &actor,
+        run: recorded.run.as_deref(),
+        task_list: redact(&recorded.task_list).as_deref(),
+        traceparent: recorded.traceparent.as_ref(),
+        warning: redact(&recorded.warning).as_deref(),
+        malformed: redact(&recorded.malformed).as_deref(),
+        verdict: verdict.as_deref(),
+        snapshots: None,
+        plugin: false,
+        payload: &payload,
+    }
+    .line()?;
+    Ok(event)
+}
+
+fn redact_raw(redactor: &Redactor, raw: &RawValue) -> io::Result<Box<RawValue>> {
+    Ok(RawValue::from_string(redactor.json(raw.get()).into_owned())?)
+}
+
+/// A payload that is not JSON is stored as text, or in base64 if it is not text; only the former can be redacted.
+fn redact_malformed(redactor: &Redactor, payload: &RawValue) -> io::Result<Box<RawValue>> {
+    let value: Value = serde_json::from_str(payload.get()).unwrap_or_default();
+    let decoded = value.get("base64").and_then(Value::as_str).and_then(|text| STANDARD.decode(text).ok());
+    let text = value.get("text").and_then(Value::as_str).map(|text| text.as_bytes().to_vec());
+    let Some(bytes) = decoded.or(text) else { return redact_raw(redactor, payload) };
+    let text = String::from_utf8(redact_content(redactor, &bytes)).unwrap_or_default();
+    Ok(RawValue::from_string(json!({ "text": text }).to_string())?)
 }

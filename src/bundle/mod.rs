@@ -5,7 +5,6 @@
 
 mod export;
 mod import;
-mod redact_entries;
 
 pub use export::export;
 pub use import::{ImportTarget, ImportedRun, import};

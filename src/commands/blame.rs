@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::catalog::{self, catalog};
-use super::file_changes::{file_changes, suggest_file};
+use super::files::{file_changes, suggest_file};
 use super::output::{self, JsonOption};
 use crate::view;
 use teamkeep_history::files::{Attribution, FileChange, FoundBy, LineFinder, PresentLine, ToolChange};

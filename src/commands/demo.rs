@@ -7,7 +7,7 @@ use teamkeep_model::words::{count, dollars};
 use tempfile::TempDir;
 
 use super::output;
-use crate::demo::{self, DemoOutcome, check::CheckOutcome};
+use crate::demo::{self, CheckOutcome, DemoOutcome};
 use crate::view::{Document, bold, dim, plain};
 use teamkeep_config::Config;
 use teamkeep_history::report::Report;
@@ -141,7 +141,7 @@ fn temporary_dir() -> Result<PathBuf> {
 /// Checks the hook program with the bundled run, and prints one line each for what it recorded, what it blocked, and its time.
 fn check(context: &Context) -> Result<()> {
     let program = HookProgram::running(&context.env)?;
-    let CheckOutcome { replayed, blocks, median } = demo::check::play(&program)?;
+    let CheckOutcome { replayed, blocks, median } = demo::check(&program)?;
     let opened = opened(&replayed)?;
     let (mut agents, mut tasks, mut messages, mut blocked) = (0, 0, 0, Vec::new());
     for run in &opened.runs {

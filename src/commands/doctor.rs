@@ -12,7 +12,7 @@ use crate::doctor::fixes::{self, FixStep};
 use crate::doctor::{CheckVerdict, Facts, Health, run_checks};
 use crate::view;
 use teamkeep_config::misnamed_file;
-use teamkeep_settings::client::{self, VersionProbe};
+use teamkeep_settings::version::{self, VersionProbe};
 use teamkeep_system::error::Result;
 use teamkeep_terminal::Context;
 
@@ -47,7 +47,7 @@ pub struct Args {
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
-    let client = client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
+    let client = version::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
     let (facts, mut health) = check(context, &client);
     let steps = fixes::plan(&facts, &health);
     let mut done: Vec<String> = Vec::new();

@@ -2,18 +2,16 @@
 
 use super::install_managed::{self, ManagedArgs};
 use super::installation::{
-    NewContent, SettingsTarget, edit_error, list_custom_hooks, needed_hooks, print_diff,
+    NewContent, SettingsTarget, Skill, SkillChange, edit_error, list_custom_hooks, needed_hooks, print_diff,
     print_hooks_of_policy, print_unsupported, print_variables,
 };
-use crate::skill::{Skill, SkillChange};
 use teamkeep_model::words::count;
-use teamkeep_settings::client::{self, ClientVersion};
 use teamkeep_settings::document::{check_strict, lenient_data};
 use teamkeep_settings::file::SettingsFile;
 use teamkeep_settings::install_records::{AddedVariables, InstallRecords};
 use teamkeep_settings::plan::{self};
 use teamkeep_settings::program::HookProgram;
-use teamkeep_settings::version::Version;
+use teamkeep_settings::version::{self, ClientVersion, Version};
 use teamkeep_settings::{hook_command, variables};
 use teamkeep_system::error::{Error, Result};
 use teamkeep_terminal::Context;
@@ -64,7 +62,7 @@ impl Args {
         match self.client_version {
             Some(version) => ClientVersion::Known(version),
             None => {
-                client::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)).answer
+                version::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting)).answer
             }
         }
     }

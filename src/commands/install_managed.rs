@@ -11,16 +11,15 @@ use super::installation::{
 };
 use super::output;
 use teamkeep_config::{Files, ORGANIZATION_FILE, layers};
-use teamkeep_settings::client::ClientVersion;
 use teamkeep_settings::document::{check_strict, lenient_data};
 use teamkeep_settings::file::SettingsFile;
 use teamkeep_settings::install_records::AddedVariables;
 use teamkeep_settings::layer::{ONLY_MANAGED, SettingsLayer, SettingsScope, drop_in_file, managed_files};
+use teamkeep_settings::managed::{PublicAccess, is_in_home, obstacle, weakness};
 use teamkeep_settings::needs::Needs;
 use teamkeep_settings::plan::{self};
 use teamkeep_settings::program::HookProgram;
-use teamkeep_settings::protection::{PublicAccess, is_in_home, obstacle, weakness};
-use teamkeep_settings::version::{FIRST_WITH_DROP_INS, Version};
+use teamkeep_settings::version::{ClientVersion, FIRST_WITH_DROP_INS, Version};
 use teamkeep_settings::{hook_command, managed};
 use teamkeep_system::error::{Error, Result};
 use teamkeep_terminal::Context;

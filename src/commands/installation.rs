@@ -2,26 +2,24 @@
 //! the policy in force needs.
 
 use std::path::{Path, PathBuf};
+
+use super::output;
+use teamkeep_config::{Code, Problem, misnamed_file};
 use teamkeep_model::unicode::escape;
 use teamkeep_model::words::FEW;
-
-use super::{dry_run, output};
-use teamkeep_config::{Code, Problem, misnamed_file};
-use teamkeep_settings::client::ClientVersion;
 use teamkeep_settings::document::{check_strict, lenient_data};
 use teamkeep_settings::file::SettingsFile;
 use teamkeep_settings::hook_command::{HookEntry, calls};
-use teamkeep_settings::install_records::{AddedVariables, InstallRecords, Record};
+use teamkeep_settings::install_records::{AddedVariables, InstallRecords, Record, hash};
 use teamkeep_settings::layer::{SettingsScope, absolute, layers, managed_with_hooks, running};
-use teamkeep_settings::matcher::Tools;
-use teamkeep_settings::needs::Needs;
-use teamkeep_settings::plan;
-use teamkeep_settings::plan::{differing, install_command};
+use teamkeep_settings::needs::{Needs, Tools};
+use teamkeep_settings::plan::{self, differing, install_command};
 use teamkeep_settings::program::{HookProgram, shell_invocation};
 use teamkeep_settings::variables::{self, TASKS, TEAMS, is_on, value};
-use teamkeep_settings::version::{FIRST_WITH_TEAMS, Version};
+use teamkeep_settings::version::{ClientVersion, FIRST_WITH_TEAMS, Version};
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
 use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
@@ -85,7 +83,7 @@ pub fn print_diff(context: &Context, file: &SettingsFile, after: &[u8]) -> Resul
     let path = escape(&path);
     // The settings are JSON and may contain any text.
     output::print_json_text(context, &format!("--- {path}\n+++ {path}\n{changes}"))?;
-    dry_run::show_command(context, None);
+    output::propose_again(context, None);
     Ok(())
 }
 
@@ -281,5 +279,88 @@ pub fn print_variables(context: &Context, file: &SettingsFile, after: &[u8], add
     if !off.is_empty() {
         let file = quoted(&file.path.to_string_lossy());
         print(format!("hint: to enable it, set it to \"1\" under `env`: ${{EDITOR:-vi}} {file}"));
+    }
+}
+
+/// The skill of this version.
+const TEXT: &str = include_str!("../../skills/team-history/SKILL.md");
+
+/// Maximum size of a skill that is compared.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// A file for the skill.
+#[derive(Debug)]
+pub struct Skill {
+    pub path: PathBuf,
+    found: Option<Vec<u8>>,
+}
+
+/// A change of the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SkillChange {
+    None,
+    Written,
+    Removed,
+    /// It is not the one that was installed, so it is left unchanged.
+    Foreign,
+}
+
+impl Skill {
+    /// The skill beside a settings file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not a regular file.
+    pub fn beside(settings: &Path) -> Result<Skill> {
+        let dir = settings.parent().unwrap_or(Path::new("."));
+        let path = dir.join("skills/team-history/SKILL.md");
+        let read = fs::if_exists(fs::read_regular(&path, MAX_BYTES)).map_err(|error| {
+            Error::from(error).hint("nothing was changed; move the file, then run the command again")
+        })?;
+        Ok(Skill { path, found: read.map(|(found, _)| found) })
+    }
+
+    /// The hash of the installed skill.
+    pub fn hash() -> String {
+        hash(TEXT.as_bytes())
+    }
+
+    pub fn exists(&self) -> bool {
+        self.found.is_some()
+    }
+
+    fn is(&self, installed: Option<&str>) -> bool {
+        self.found.as_ref().is_some_and(|found| found == TEXT.as_bytes() || installed == Some(&hash(found)))
+    }
+
+    /// The change that an install makes, if the skill with the hash `installed` was installed before.
+    pub fn change(&self, installed: Option<&str>) -> SkillChange {
+        match &self.found {
+            Some(found) if found == TEXT.as_bytes() => SkillChange::None,
+            Some(_) if !self.is(installed) => SkillChange::Foreign,
+            _ => SkillChange::Written,
+        }
+    }
+
+    pub fn write(&self) -> Result<()> {
+        Ok(fs::write_atomic(&self.path, TEXT.as_bytes())?)
+    }
+
+    /// Removes the skill if it is the installed one, with directories that are empty then.
+    pub fn remove(&self, installed: Option<&str>) -> Result<SkillChange> {
+        if self.found.is_none() {
+            return Ok(SkillChange::None);
+        }
+        if !self.is(installed) {
+            return Ok(SkillChange::Foreign);
+        }
+        std::fs::remove_file(&self.path).map_err(|error| fs::with_path(error, "remove", &self.path))?;
+        // Directories with other files stay.
+        let parents = self.path.ancestors().skip(1).take(2);
+        for dir in parents {
+            if std::fs::remove_dir(dir).is_err() {
+                break;
+            }
+        }
+        Ok(SkillChange::Removed)
     }
 }

@@ -1,5 +1,5 @@
-//! One file or folder for each command. They share `catalog` (reading the store), `when` and `number` (arguments), `output`, `dry_run`
-//! and `installation` (Claude Code's hooks).
+//! One file or folder for each command. They share `catalog` (reading the store), `number` (arguments), `output`, and `installation`
+//! (Claude Code's hooks).
 
 pub mod blame;
 pub mod brief;
@@ -8,9 +8,7 @@ pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod doctor;
-mod dry_run;
 pub mod export;
-pub mod file_changes;
 pub mod files;
 pub mod hook;
 pub mod import;

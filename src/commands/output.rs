@@ -8,10 +8,11 @@ use serde::Serialize;
 
 use crate::view::{self, Document, count};
 use teamkeep_config::Problem;
+use teamkeep_settings::program::shell_invocation;
+use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Cause, Error, Result};
-use teamkeep_system::fs;
-use teamkeep_system::os;
 use teamkeep_system::process::program;
+use teamkeep_system::{fs, os};
 use teamkeep_terminal::{Context, quiet};
 
 #[derive(Debug, clap::Args)]
@@ -159,4 +160,17 @@ pub fn open(path: &Path) -> Result<()> {
         };
     }
     Err(failed(format!("{} is not installed", os::places::OPENERS.join(" or ")).into()))
+}
+
+/// Ends a dry run, whose output has `would delete` or `would restore`: prints the present command line without `--dry-run`, and with this option.
+pub fn propose_again(context: &Context, option: Option<&str>) {
+    let given = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
+    let words = given.filter(|arg| arg != "--dry-run").chain(option.map(str::to_owned));
+    let words: Vec<String> = words.map(|word| quoted(&word)).collect();
+    propose(context, &format!("{} {}", shell_invocation(&context.env), words.join(" ")));
+}
+
+/// Prints a command that does what a dry run has shown.
+pub fn propose(context: &Context, command: &str) {
+    context.ui.eprint_line(&format!("to do it: {command}"));
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::output::{self, JsonOption};
-use super::{catalog, dry_run, number};
+use super::{catalog, number};
 use crate::prune::{
     Bounds, Candidate, Obstacle, PrunePlan, Pruned, Reason, apply, candidates, obstacle, plan,
 };
@@ -104,7 +104,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
         output::print(context, &format!("deleted {runs}{sessions} ({})\n", view::size(*bytes)))?;
     }
     if is_plan {
-        dry_run::show_command(context, Some("--yes"));
+        output::propose_again(context, Some("--yes"));
         if args.dry_run || context.ui.is_terminal() {
             return Ok(ExitCode::SUCCESS);
         }

@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::catalog::{moment_of_run, with_run};
-use super::dry_run;
-use super::output::JsonOption;
+use super::output::{self, JsonOption};
 use crate::restore::{
     ExistingFiles, FilePlan, List, Options, Plan, RestoreSource, TaskRestore, UndoLog, WorktreePlan,
 };
@@ -146,7 +145,7 @@ impl Restore<'_> {
         if plan.files.is_empty() {
             context.ui.eprint_line("nothing to restore: no file of the run was recorded at that time");
         } else if args.dry_run {
-            dry_run::show_command(context, None);
+            output::propose_again(context, None);
         }
         Ok(if unread.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -164,7 +163,7 @@ impl Restore<'_> {
         let ui = &context.ui;
         match plan.branches.first() {
             None => ui.eprint_line("nothing to restore: no work of a worktree was recorded"),
-            Some(_) if args.dry_run => dry_run::show_command(context, None),
+            Some(_) if args.dry_run => output::propose_again(context, None),
             Some(first) => {
                 ui.hint(format!("show the changes: git diff HEAD...{}", first.branch));
             }
@@ -250,7 +249,7 @@ fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan
     if let Some(holder) = &plan.held_by {
         ui.eprint_line(&format!("note: {holder}: --yes needs --force"));
     }
-    dry_run::show(context, &confirmed(context, args, restore));
+    output::propose(context, &confirmed(context, args, restore));
 }
 
 /// The command that writes what a dry run has shown: it names the run and the time, which may be another one later.
@@ -327,7 +326,7 @@ fn undo(context: &Context, args: &Args, id: Option<&str>) -> Result<ExitCode> {
     let undone = if args.dry_run { records.preview_undo(id)? } else { records.undo(id)? };
     args.output.print(context, &undone, || view::undone(&undone, args.dry_run))?;
     if args.dry_run {
-        dry_run::show_command(context, None);
+        output::propose_again(context, None);
     }
     Ok(ExitCode::SUCCESS)
 }

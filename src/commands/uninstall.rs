@@ -1,7 +1,8 @@
 //! `teamkeep uninstall`: removes the hooks from a settings file, and the variables that `install` added.
 
-use super::installation::{SettingsTarget, list_custom_hooks, print_diff, without_installed};
-use crate::skill::{Skill, SkillChange};
+use super::installation::{
+    SettingsTarget, Skill, SkillChange, list_custom_hooks, print_diff, without_installed,
+};
 use teamkeep_model::words::count;
 use teamkeep_settings::document::lenient_data;
 use teamkeep_settings::file::SettingsFile;

@@ -5,14 +5,15 @@ use teamkeep_model::words::count;
 
 use super::{Diagnosis, DoctorCheck, Facts, Health, bad, ok, unknown, warn};
 use teamkeep_config::{Gate, Mode, Policy, PrematureShutdown};
-use teamkeep_settings::client::ClientVersion;
 use teamkeep_settings::document::check_strict;
 use teamkeep_settings::layer::{
     DISABLED, ONLY_MANAGED, SettingsLayer, SettingsScope, State, managed_with_hooks, managed_with_switch,
 };
 use teamkeep_settings::plan::named;
 use teamkeep_settings::variables::{TASKS, TEAMS, is_on, value};
-use teamkeep_settings::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows};
+use teamkeep_settings::version::{
+    ClientVersion, FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows,
+};
 use teamkeep_system::command::find;
 
 /// Since this version the task tools are off on current models unless enabled.
@@ -270,7 +271,7 @@ mod tests {
     use crate::doctor::CheckVerdict;
     use crate::doctor::tests::facts;
     use serde_json::json;
-    use teamkeep_settings::client::VersionProbe;
+    use teamkeep_settings::version::VersionProbe;
 
     #[test]
     fn version_check_rates_known_unknown_and_missing_clients() {
@@ -292,7 +293,7 @@ mod tests {
     #[test]
     fn the_documented_time_limit_is_the_one_in_use() {
         assert!(crate::doctor::DoctorCheck::Client.about().ends_with(" within ten seconds."));
-        assert_eq!(teamkeep_settings::client::TIMEOUT.as_secs(), 10);
+        assert_eq!(teamkeep_settings::version::TIMEOUT.as_secs(), 10);
     }
 
     #[test]

@@ -5,7 +5,6 @@
 
 mod claude_code;
 pub mod fixes;
-mod hook_form;
 mod hooks;
 mod organization;
 mod program;
@@ -17,13 +16,12 @@ use serde::Serialize;
 
 use teamkeep_config::{Effective, Files, Problem};
 use teamkeep_model::time::Timestamp;
-use teamkeep_settings::client::{ClientVersion, VersionProbe};
 use teamkeep_settings::hook_command::HookEntry;
 use teamkeep_settings::layer::{
     SettingsLayer, layers, managed_with_hooks, plugins, running, with_most_hooks,
 };
 use teamkeep_settings::program::{shell_invocation, typed_to_install};
-use teamkeep_settings::version::Version;
+use teamkeep_settings::version::{ClientVersion, Version, VersionProbe};
 use teamkeep_system::env::Env;
 use teamkeep_system::paths::Paths;
 
@@ -65,7 +63,7 @@ checks! {
     HooksInstalled hooks::installed, "hooks-installed" "The hooks are in a settings file that Claude Code reads, or in an enabled plugin.",
     HooksComplete hooks::complete, "hooks-complete" "The hooks are those that `install` writes for this version of Claude Code and the policy.",
     HooksTwice hooks::duplicates, "hooks-twice" "No event calls teamkeep twice.",
-    HookForm hook_form::check, "hook-form" "Every hook in the settings has a valid form, including hooks of other programs. Before 2.1.328, one malformed hook makes Claude Code ignore the whole file; later, only at PreToolUse, PermissionRequest and PreSkillShellCommand.",
+    HookForm hooks::form, "hook-form" "Every hook in the settings has a valid form, including hooks of other programs. Before 2.1.328, one malformed hook makes Claude Code ignore the whole file; later, only at PreToolUse, PermissionRequest and PreSkillShellCommand.",
     HookCommand program::check, "hook-command" "The program that the hooks run exists and is executable.",
     HookAnswer program::test_call, "hook-answer" "That program accepts a test payload, responds as a hook must, and records it. The test uses a temporary store.",
     SearchPath program::search_path, "search-path" "`teamkeep` is in `PATH`.",
@@ -243,7 +241,7 @@ impl<'a> Facts<'a> {
     fn ours(&self) -> Vec<InstalledHook<'_>> {
         let of =
             |layer| SettingsLayer::ours(layer).into_iter().map(move |entry| InstalledHook { layer, entry });
-        let read = running(&self.layers).filter(|layer| !hook_form::is_ignored(layer, self.version()));
+        let read = running(&self.layers).filter(|layer| !hooks::is_ignored(layer, self.version()));
         read.flat_map(of).collect()
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use teamkeep_config::{Code, ORGANIZATION_FILE, Problem, TrustState};
 use teamkeep_model::words::count;
 use teamkeep_settings::layer::{SettingsScope, State};
-use teamkeep_settings::protection::{PublicAccess, obstacle, weakness};
+use teamkeep_settings::managed::{PublicAccess, obstacle, weakness};
 use teamkeep_store::access::unexpected;
 use teamkeep_system::command::quoted;
 

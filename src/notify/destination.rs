@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::child::{stdin_of, wait};
-use super::webhook::Webhook;
+use super::webhook::{Webhook, stdin_of, wait};
 use teamkeep_config::Notify;
 use teamkeep_model::time::Timestamp;
 use teamkeep_system::env::Env;

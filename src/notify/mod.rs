@@ -3,10 +3,8 @@
 //! [`Outbox`] remembers the deliveries; [`Destination`] sends: a command, or an address by `curl`. Nothing here runs within a
 //! hook call.
 
-mod child;
 mod destination;
 mod outbox;
-mod signature;
 mod webhook;
 
 pub use destination::Destination;

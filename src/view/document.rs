@@ -1,10 +1,11 @@
-//! A document: headings, paragraphs, lists and tables, independent of the output format.
+//! A document: headings, paragraphs, lists and tables, independent of the output format; and as Markdown for GitHub.
 
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
 use super::line::{CYAN, DIM, Line, Span, bold, dim, plain, styled};
 use super::values::thousands;
+use teamkeep_model::unicode;
 
 /// Minimum width of the last column of a table; with less, each row becomes a paragraph.
 const MIN_LAST_COLUMN: usize = 16;
@@ -236,5 +237,88 @@ impl Table {
         let list = List { items: items.collect(), indent: self.indent + 2, style: Style::new() };
         let name = Line::from([styled(CYAN, format!("{:indent$}{name}", "", indent = self.indent))]);
         name.wrapped(columns) + &list.to_terminal(columns)
+    }
+}
+
+impl Document {
+    /// The document as Markdown for GitHub.
+    pub fn to_markdown(&self) -> String {
+        let blocks = self.blocks.iter().enumerate().map(|(place, block)| match block {
+            Block::Heading(title) => {
+                format!("{} {}", if place == 0 { "#" } else { "##" }, escape(title.text()))
+            }
+            Block::Line(line) => escape(&line.text()),
+            Block::Code(line) => format!("    {}", line.text()),
+            Block::List(list) => escape(&list.items.join(", ")),
+            Block::Table(table) => self::table(&table.pruned()),
+            Block::Graph(graph) => self::graph(graph),
+        });
+        format!("{}\n", blocks.collect::<Vec<_>>().join("\n\n").trim_end())
+    }
+}
+
+fn table(table: &Table) -> String {
+    let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let escaped = |row: &Vec<Span>| line(row.iter().map(|cell| escape(cell.text())).collect());
+    let titles = table.columns.iter().map(|column| escape(column.title.text())).collect();
+    let rule = table.columns.iter().map(|column| if column.is_number { "---:" } else { "---" }.to_owned());
+    let head = [line(titles), line(rule.collect())];
+    head.into_iter().chain(table.rows.iter().map(escaped)).collect::<Vec<_>>().join("\n")
+}
+
+/// A Mermaid graph. Node names are generated; other text is quoted.
+fn graph(graph: &Graph) -> String {
+    let nodes =
+        graph.nodes.iter().enumerate().map(|(place, (name, about))| {
+            format!("    n{place}[\"{}\"]\n", label(&format!("{name}: {about}")))
+        });
+    let edges = graph.edges.iter().map(|(from, to)| format!("    n{from} --> n{to}\n"));
+    format!("```mermaid\ngraph LR\n{}```", nodes.chain(edges).collect::<String>())
+}
+
+/// Text that is safe in Mermaid and in its page: everything but letters, digits and these characters is a character
+/// reference.
+pub(super) fn references(text: &str, harmless: &str) -> String {
+    let is_safe = |c: char| c.is_alphanumeric() || harmless.contains(c);
+    let reference = |c: char| if is_safe(c) { c.to_string() } else { format!("#{};", u32::from(c)) };
+    text.chars().map(reference).collect()
+}
+
+fn label(text: &str) -> String {
+    references(&unicode::escape(text), " .,:-")
+}
+
+/// Text with everything escaped that is special in Markdown or HTML.
+fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in unicode::escape(text).chars() {
+        match c {
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '&' => safe.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '$' | '@' => safe.extend(['\\', c]),
+            c => safe.push(c),
+        }
+    }
+    // A web address in a message must not become a link.
+    safe.replace("://", "&#58;//").replace("www.", "www&#46;")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_cannot_end_itself() {
+        assert_eq!(label("a\"] --> x[\"`"), "a#34;#93; --#62; x#91;#34;#96;");
+    }
+
+    #[test]
+    fn text_is_escaped_for_markdown_and_html() {
+        assert_eq!(
+            escape("a|b <img> *x* [y](z) `c`\n@all"),
+            r"a\|b &lt;img&gt; \*x\* \[y\](z) \`c\`\\n\@all"
+        );
+        assert_eq!(escape("http://evil"), "http&#58;//evil");
     }
 }

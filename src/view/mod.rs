@@ -7,10 +7,7 @@ mod document;
 mod files;
 mod findings;
 mod html;
-mod incidents;
 mod line;
-mod markdown;
-mod mermaid;
 mod raw_log;
 mod report;
 mod report_summary;
@@ -29,18 +26,16 @@ pub use document::Document;
 pub use files::{blame, file_changes, files};
 pub use findings::{Commands, findings, health, problems};
 pub use html::page;
-pub use incidents::incident_cost;
 pub use line::{DIM, GREEN, RED, Span, YELLOW, bold, dim, plain, styled, wrap_options};
-pub use mermaid::{MAX_MERMAID_CHARS, mermaid};
 pub use raw_log::RawLogView;
-pub use report::{full_report, report};
+pub use report::{full_report, incident_cost, report};
 pub use report_summary::report_summary;
 pub use restore::{restored_files, restored_tasks, restored_worktrees, undone};
 pub use runs::runs;
 pub use search::{HitDetail, command, hit, run_of_hits};
 pub use state::{diff, state};
 pub use status::{FOR_APPROVAL, status, status_line};
-pub use timeline::{EntryLines, TimelineOptions, ending, heading, timeline};
+pub use timeline::{EntryLines, MAX_MERMAID_CHARS, TimelineOptions, ending, heading, mermaid, timeline};
 pub use values::{
     count, cut_to, elapsed, first_line, lasted, moment_since, name_style, one_line, redaction_summary,
     short_id, size, thousands,

@@ -5,9 +5,8 @@ use std::collections::{HashMap, HashSet};
 use anstyle::Style;
 
 use super::document::{Document, Table};
-use super::incidents::{incident_cost, rank};
 use super::line::{DIM, Line, RED, YELLOW, bold, dim, plain, styled};
-use super::report::{duration, overview};
+use super::report::{duration, incident_cost, overview, rank};
 use super::values::{count, first_line, since, thousands};
 use teamkeep_history::report::{
     Incident, IncidentKind, ObservationKind, Report, Severity, TaskEnd, TaskHistory, UnfinishedTask,

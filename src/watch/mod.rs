@@ -7,10 +7,8 @@
 mod draw;
 mod keys;
 mod lists;
-mod mouse;
 mod player;
 mod recording;
-mod spots;
 mod state;
 mod terminal;
 
@@ -19,6 +17,5 @@ pub use keys::{Outcome, is_quit};
 pub use lists::{Lists, Panel, Selection, Subject};
 pub use player::{Playback, Player, Speed};
 pub use recording::{Alert, Moment, Recording};
-pub use spots::{Spot, Spots};
-pub use state::{Mode, WatchState};
+pub use state::{Mode, Spot, Spots, WatchState};
 pub use terminal::{Input, Screen, close};

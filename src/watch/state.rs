@@ -1,9 +1,11 @@
 //! The choices of the user: panel, selection, filter and time.
 
+use ratatui_core::layout::{Position, Rect};
+
 use super::lists::{Lists, Panel, Selection, Subject};
 use super::player::{Playback, Player};
 use super::recording::Recording;
-use super::spots::Spots;
+use teamkeep_model::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Mode {
@@ -175,5 +177,38 @@ impl WatchState {
             let moved = after.messages.iter().position(|place| Some(&after.entries()[*place]) == entry);
             self.selection.message = moved.or(Some(place));
         }
+    }
+}
+
+/// The content of a place of the screen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Spot {
+    Panel(Panel),
+    /// An item of the panel that it is in.
+    Item(Subject),
+    /// The bar of the time from one end to the other.
+    Time(Timestamp, Timestamp),
+}
+
+/// The places of the screen with their contents, the later ones above the earlier ones.
+#[derive(Debug, Clone, Default)]
+pub struct Spots(Vec<(Rect, Spot)>);
+
+impl Spots {
+    pub fn put(&mut self, area: Rect, spot: Spot) {
+        self.0.push((area, spot));
+    }
+
+    /// The places below the pointer, the topmost first.
+    pub fn below(&self, pointer: Position) -> impl Iterator<Item = &(Rect, Spot)> {
+        self.0.iter().rev().filter(move |(area, _)| area.contains(pointer))
+    }
+
+    /// The panel below the pointer.
+    pub fn panel(&self, pointer: Position) -> Option<Panel> {
+        self.below(pointer).find_map(|(_, spot)| match spot {
+            Spot::Panel(panel) => Some(*panel),
+            _ => None,
+        })
     }
 }

@@ -8,7 +8,6 @@
 //! that content, too: if teamkeep's entries are the only content of an object or array that teamkeep created, it is removed. Its
 //! layout distinguishes it from an empty one of the user's.
 
-pub mod client;
 pub mod document;
 mod edit;
 pub mod file;
@@ -16,10 +15,8 @@ pub mod hook_command;
 pub mod install_records;
 pub mod layer;
 pub mod managed;
-pub mod matcher;
 pub mod needs;
 pub mod plan;
 pub mod program;
-pub mod protection;
 pub mod variables;
 pub mod version;

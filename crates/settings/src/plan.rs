@@ -1,7 +1,6 @@
 //! The change of a settings file: the hooks that it needs, its new text, which is checked before anything is written,
 //! and its description for the user.
 
-use crate::client::ClientVersion;
 use crate::document::{Document, text_of};
 use crate::edit::{self, Blanks};
 use crate::hook_command::{self, HookEntry, ours};
@@ -10,7 +9,9 @@ use crate::layer::{
 };
 use crate::needs::{EVENTS, Need, Needs};
 use crate::program::{HookProgram, is_bare, typed_to_install};
-use crate::version::{FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since};
+use crate::version::{
+    ClientVersion, FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since,
+};
 use serde_json::{Map, Value, json};
 use similar::{ChangeTag, TextDiff};
 use std::collections::BTreeSet;

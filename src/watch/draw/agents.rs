@@ -5,13 +5,12 @@ use ratatui_core::terminal::Frame;
 use unicode_width::UnicodeWidthStr;
 
 use super::Scene;
-use super::layout::Need;
-use super::panel::{counted, fitting, put, row_below, short, state, title};
+use super::panel::{Need, counted, fitting, put, row_below, short, state, title};
 use super::tasks::after;
 use crate::status::Member;
 use crate::view::{FOR_APPROVAL, Span, YELLOW, bold, dim, name_style, plain, styled};
 use crate::watch::lists::{Panel, Subject};
-use crate::watch::spots::Spot;
+use crate::watch::state::Spot;
 
 /// Columns of the longest shown name.
 const MAX_NAME: usize = 18;

@@ -4,13 +4,12 @@ use ratatui_core::layout::Rect;
 use ratatui_core::terminal::Frame;
 
 use super::Scene;
-use super::layout::Need;
-use super::panel::{PLAIN, fitting, put, severity};
+use super::panel::{Need, PLAIN, fitting, put, severity};
 use crate::status::{Item, lasts_at};
 use crate::view::{DIM, Span, bold, dim, lasted, plain, styled};
 use crate::watch::lists::{Panel, Subject};
 use crate::watch::recording::{Alert, Moment};
-use crate::watch::spots::Spot;
+use crate::watch::state::Spot;
 use teamkeep_history::report::{Incident, IncidentKind, Severity};
 use teamkeep_model::TaskStatus;
 use teamkeep_model::time::{self, Timestamp};

@@ -4,11 +4,8 @@ mod agents;
 mod alerts;
 mod details;
 mod header;
-mod layout;
 mod messages;
-mod page;
 mod panel;
-mod subject;
 mod tasks;
 
 use std::cell::RefCell;
@@ -18,12 +15,9 @@ use ratatui_core::terminal::Frame;
 
 use super::lists::{Lists, Panel};
 use super::recording::{Moment, Recording};
-use super::spots::{Spot, Spots};
-use super::state::{Mode, WatchState};
+use super::state::{Mode, Spot, Spots, WatchState};
 use crate::view::DIM;
-use layout::{Need, share};
-use page::Page;
-use panel::{PLAIN, put};
+use panel::{Need, PLAIN, Page, put, share};
 use teamkeep_system::error::Error;
 
 /// From this width on, the messages are beside the agents.

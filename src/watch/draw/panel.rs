@@ -10,9 +10,10 @@ use ratatui_core::text;
 use unicode_width::UnicodeWidthStr;
 
 use crate::status::{AgentState, Member, count_states};
-use crate::view::{DIM, GREEN, RED, Span, YELLOW, bold, dim, lasted, plain, styled};
+use crate::view::{DIM, GREEN, RED, Span, YELLOW, bold, dim, lasted, plain, styled, wrap_options};
 use teamkeep_history::report::Severity;
 use teamkeep_model::time::Timestamp;
+use teamkeep_model::unicode::escape;
 
 pub const BOLD: Style = Style::new().bold();
 pub const PLAIN: Style = Style::new();
@@ -113,8 +114,90 @@ pub fn counted<'a>(members: impl IntoIterator<Item = &'a Member>) -> Vec<Span> {
     pieces
 }
 
+/// The least number of columns beside a term; with fewer, the text continues below it.
+const MIN_COLUMNS: usize = 16;
+
+/// Rows of text, each with one style. A row is wrapped where the screen ends.
+#[derive(Debug)]
+pub struct Page {
+    columns: usize,
+    pub rows: Vec<Span>,
+}
+
+impl Page {
+    pub fn new(columns: usize) -> Page {
+        Page { columns: columns.max(1), rows: Vec::new() }
+    }
+
+    /// A text, which continues below its first letter.
+    pub fn row(&mut self, style: Style, text: impl AsRef<str>) {
+        let (text, start) = (text.as_ref(), text.as_ref().trim_start_matches(' '));
+        let indent = (text.len() - start.len()).min(self.columns / 2);
+        self.wrap(style, (indent, indent), start);
+    }
+
+    /// A term and its text, which continues below itself.
+    pub fn hanging(&mut self, term: &str, text: &str) {
+        let column = Some(term.width()).filter(|column| column + MIN_COLUMNS <= self.columns);
+        self.wrap(PLAIN, (0, column.unwrap_or(0)), &format!("{term}{text}"));
+    }
+
+    pub fn line(&mut self, text: impl AsRef<str>) {
+        self.row(PLAIN, text);
+    }
+
+    /// A heading, after an empty row.
+    pub fn heading(&mut self, text: impl AsRef<str>) {
+        if !self.rows.is_empty() {
+            self.line("");
+        }
+        self.row(BOLD, text);
+    }
+
+    /// A text of several lines, indented.
+    pub fn text(&mut self, text: &str) {
+        text.trim_end().lines().for_each(|line| self.line(format!("  {}", line.trim_end())));
+    }
+
+    fn wrap(&mut self, style: Style, (first, others): (usize, usize), text: &str) {
+        let (first, others) = (" ".repeat(first), " ".repeat(others));
+        let text = escape(text);
+        let lines = textwrap::wrap(&text, wrap_options(self.columns, &first, &others));
+        self.rows.extend(lines.into_iter().map(|line| styled(style, line)));
+    }
+}
+
+/// The rows that a panel needs: at least so many to be of use, and all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Need {
+    pub least: usize,
+    pub all: usize,
+}
+
+/// Shares rows between panels, the most important first. Each gets its least number as far as there are rows; the rest goes
+/// round, and the panel with the focus gets twice as many.
+pub fn share(mut rows: u16, needs: &[Need], focus: usize) -> Vec<u16> {
+    let mut shares = vec![0; needs.len()];
+    let mut give = |place: usize, limit: usize| {
+        let is_given = rows > 0 && usize::from(shares[place]) < limit;
+        shares[place] += u16::from(is_given);
+        rows -= u16::from(is_given);
+        is_given
+    };
+    for (place, need) in needs.iter().enumerate() {
+        while give(place, need.least.min(need.all)) {}
+    }
+    loop {
+        let turns = (0..needs.len()).chain([focus.min(needs.len() - 1)]);
+        if turns.filter(|place| give(*place, needs[*place].all)).count() == 0 {
+            return shares;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use ratatui_core::backend::TestBackend;
     use ratatui_core::terminal::Terminal;
 
@@ -152,5 +235,33 @@ mod tests {
         let spans = [0, 59, 60, 599, 3_599, 3_600, 11_880, 187_200, -5]
             .map(|seconds| short(time(100), time(100 + seconds)));
         assert_eq!(spans, ["0s", "59s", "1m", "9m59s", "59m", "1h", "3h18m", "2d4h", "0s"]);
+    }
+
+    fn need(least: usize, all: usize) -> Need {
+        Need { least, all }
+    }
+
+    #[test]
+    fn the_most_important_panels_are_shown_first_and_the_rest_is_shared() {
+        let needs = [need(3, 5), need(4, 14), need(4, 30), need(3, 3_000)];
+        assert_eq!(share(21, &needs, 1), [5, 7, 5, 4], "all have room");
+        assert_eq!(share(7, &needs, 1), [3, 4, 0, 0]);
+        assert_eq!(share(8, &needs, 1), [3, 4, 1, 0]);
+        assert_eq!(share(0, &needs, 3), [0, 0, 0, 0]);
+        assert_eq!(share(100, &[need(0, 0), need(2, 3)], 0), [0, 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_more_rows_are_shared_than_there_are(
+            rows in 0u16..100,
+            needs in prop::collection::vec((0usize..8, 0usize..40), 1..5),
+            focus in 0usize..5,
+        ) {
+            let needs: Vec<Need> = needs.into_iter().map(|(least, more)| need(least, least + more)).collect();
+            let shares = share(rows, &needs, focus);
+            prop_assert!(shares.iter().sum::<u16>() <= rows);
+            prop_assert!(shares.iter().zip(&needs).all(|(share, need)| usize::from(*share) <= need.all));
+        }
     }
 }

@@ -4,12 +4,11 @@ use ratatui_core::layout::{Constraint, Layout, Rect};
 use ratatui_core::terminal::Frame;
 
 use super::Scene;
-use super::layout::Need;
-use super::panel::{PLAIN, fitting, list, put, row_below, short, state, title};
+use super::panel::{Need, PLAIN, fitting, list, put, row_below, short, state, title};
 use crate::status::{AgentState, Board, Item, Member};
 use crate::view::{DIM, GREEN, RED, Span, bold, cut_to, dim, name_style, styled};
 use crate::watch::lists::{COLUMNS, Panel, Subject};
-use crate::watch::spots::Spot;
+use crate::watch::state::Spot;
 use teamkeep_model::TaskStatus;
 
 /// The blockers that a row names.

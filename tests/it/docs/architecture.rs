@@ -39,7 +39,6 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     ("bin", &[]),
     ("backtest", &[]),
     ("demo", &[]),
-    ("skill", &[]),
     ("usage", &[]),
     ("verify", &[]),
     ("bundle", &["verify"]),
@@ -54,7 +53,7 @@ const COMMAND_LINE: &[(&str, &[&str])] = &[
     (
         "commands",
         &[
-            "backtest", "brief", "bundle", "demo", "doctor", "notify", "prune", "restore", "skill", "status",
+            "backtest", "brief", "bundle", "demo", "doctor", "notify", "prune", "restore", "status",
             "verify", "view", "watch",
         ],
     ),

@@ -2,12 +2,12 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use teamkeep_settings::client::ClientVersion;
 use teamkeep_settings::document::{Document, lenient_data};
 use teamkeep_settings::hook_command::{self, HookEntry};
 use teamkeep_settings::needs::Needs;
 use teamkeep_settings::plan;
 use teamkeep_settings::program::HookProgram;
+use teamkeep_settings::version::ClientVersion;
 
 /// Writes a settings text by the choices that a row of random bytes makes.
 pub struct Writer {

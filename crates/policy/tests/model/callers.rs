@@ -1,4 +1,4 @@
-//! The other programs that evaluate the policy, each in its way: `policy test` (`src/backtest/test.rs`) and `policy explain`
+//! The other programs that evaluate the policy, each in its way: `policy test` (`src/backtest/mod.rs`) and `policy explain`
 //! (`src/commands/policy/`). They have a state of their own only while it differs from the hook's.
 
 use teamkeep_policy::{

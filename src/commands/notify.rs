@@ -1,19 +1,108 @@
-//! `teamkeep notify watch`: looks at a running team every few seconds and sends notifications about its incidents.
+//! `teamkeep notify watch`: the notifier, which a hook call starts, and which sends notifications about a running team.
+//! `teamkeep config test-notify` sends a test notification.
 
-use std::process::ExitCode;
+use std::process::{self, ExitCode};
 use std::time::{Duration, Instant};
 
-use super::look;
-use crate::commands::catalog::{archive, lenient_catalog, redactor};
+use crate::commands::catalog::{archive, catalog, lenient_catalog, redactor};
+use crate::commands::output;
 use crate::notify::{Batch, Destination, Notification, Outbox};
-use teamkeep_history::report::Incident;
-use teamkeep_history::timeline::{Fingerprint, is_client_gone};
+use teamkeep_config::Notify;
+use teamkeep_config::notify::check_url;
+use teamkeep_history::report::{Incident, Report};
+use teamkeep_history::timeline::{Fingerprint, is_client_gone, merge};
 use teamkeep_model::event::SafeName;
 use teamkeep_store::archive::RunRecord;
-use teamkeep_system::error::Result;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::process::{Outcome, Run, shell_code};
 use teamkeep_system::store_lock::StoreLock;
 use teamkeep_system::{diagnostics, os, signals};
 use teamkeep_terminal::Context;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Send notifications about a run until its team ends
+    Watch(RunArgs),
+    /// Print the incidents of a run as JSON
+    Look(RunArgs),
+}
+
+#[derive(Debug, clap::Args)]
+struct RunArgs {
+    /// The run's ID
+    #[arg(long, value_name = "ID")]
+    run: String,
+}
+
+pub fn run(context: Context, args: &Args) -> Result<ExitCode> {
+    match &args.command {
+        Command::Watch(args) => watch(context, &args.run),
+        Command::Look(args) => look(&context, &args.run),
+    }
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  # Send it to the destinations in the configuration
+  teamkeep config test-notify
+
+  # Try a destination before you configure it
+  teamkeep config test-notify --url http://localhost:8080/teamkeep
+  teamkeep config test-notify --command 'cat > notification.json'")]
+pub struct TestArgs {
+    /// Address to post to, instead of the configured destinations
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Command to run, instead of the configured destinations
+    #[arg(long, value_name = "COMMAND")]
+    command: Option<String>,
+}
+
+/// `config test-notify`: sends one notification to the destinations and prints the responses.
+pub fn test(context: &Context, args: &TestArgs) -> Result<ExitCode> {
+    let destinations = destinations(context, args)?;
+    let (now, redactor) = (context.clock.now(), redactor(context, [])?);
+    let body = Notification::example(now).body(&redactor)?;
+    let mut is_sent = true;
+    for destination in &destinations {
+        match destination.send(&body, now) {
+            Ok(response) => {
+                output::print(context, &format!("sent to {}: {response}\n", destination.name()))?;
+            }
+            Err(error) => {
+                is_sent = false;
+                context.ui.report(&error.within(format!("cannot send to {}", destination.name())));
+            }
+        }
+    }
+    Ok(if is_sent { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn destinations(context: &Context, args: &TestArgs) -> Result<Vec<Destination>> {
+    let configured = &context.config.notify;
+    let home = context.env.home.as_deref();
+    let notify = match (&args.url, &args.command) {
+        (None, None) => configured.clone(),
+        (url, command) => Notify {
+            url: url.clone().unwrap_or_default(),
+            command: command.clone().unwrap_or_default(),
+            ..configured.clone()
+        },
+    };
+    check_url(&notify.url).map_err(|why| Error::usage(format!("invalid --url: {why}")))?;
+    if !notify.is_configured() {
+        return Err(Error::new("no destination is configured")
+            .hint("set `command` or `url` under [notify] in the configuration file; to show its path: teamkeep config path")
+            .hint("to try an address first: teamkeep config test-notify --url URL"));
+    }
+    Ok(Destination::all(&notify, home))
+}
 
 /// The interval for comparing sizes and times of the run's files.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
@@ -32,20 +121,13 @@ const MAX_SILENCE: Duration = Duration::from_secs(12 * 3_600);
 /// How long to wait for the lock. A hook call that asks whether it is held has it for an instant.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-#[derive(Debug, clap::Args)]
-pub struct Args {
-    /// The run's ID
-    #[arg(long, value_name = "ID")]
-    run: String,
-}
-
-/// Watches until the team ends. Problems are in the diagnostics: the process has no terminal.
-pub fn run(context: Context, args: &Args) -> Result<ExitCode> {
+/// `notify watch`: looks at a running team every few seconds and sends notifications about its incidents, until it ends. Problems are in the diagnostics: the process has no terminal.
+fn watch(context: Context, run: &str) -> Result<ExitCode> {
     os::process::detach();
     os::process::lower_priority();
     signals::defer();
     let (paths, clock) = (context.paths.clone(), context.clock);
-    let watched = watch(context, &args.run);
+    let watched = watch_run(context, run);
     if signals::termination_requested() {
         return Ok(ExitCode::SUCCESS);
     }
@@ -55,7 +137,7 @@ pub fn run(context: Context, args: &Args) -> Result<ExitCode> {
     Ok(if watched.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn watch(mut context: Context, run: &str) -> Result<()> {
+fn watch_run(mut context: Context, run: &str) -> Result<()> {
     let archive = archive(&context);
     let Some(name) = SafeName::new(run).filter(|_| archive.run(run).is_some()) else { return Ok(()) };
     let lock = StoreLock::Notifications(&name).take(&context.paths.store, LOCK_TIMEOUT)?;
@@ -154,7 +236,7 @@ impl Look {
     /// The fingerprint is from before the look, so that data that arrives meanwhile is a change.
     fn take(record: RunRecord, fingerprint: Fingerprint, before: Option<Look>, end: &End) -> Result<Look> {
         let start = Instant::now();
-        let incidents = look::incidents(&record.run)?;
+        let incidents = incidents(&record.run)?;
         let unchanged = before.filter(|before| before.fingerprint == fingerprint);
         let changed = unchanged.map_or(start, |before| before.changed);
         let (taken, cost, is_last) = (Instant::now(), start.elapsed(), end.is_final());
@@ -171,5 +253,38 @@ impl Look {
             return false;
         }
         rested >= LOOK_INTERVAL || fingerprint() != self.fingerprint
+    }
+}
+
+/// Time limit of a look. It is a process of its own, because a look at a large run needs memory that a notifier must not keep for hours.
+const LOOK_TIMEOUT: Duration = Duration::from_secs(600);
+/// Maximum size of the incidents in bytes.
+const MAX_BYTES: usize = 64 << 20;
+
+/// `notify look`: prints the incidents of a run for the notifier.
+fn look(context: &Context, run: &str) -> Result<ExitCode> {
+    let catalog = catalog(context)?;
+    let opened = catalog.open_runs(&[catalog.find(run)?])?;
+    let of = |data| Report::of(data, &merge(data), &context.config, context.clock.now()).incidents;
+    let incidents = opened.runs.first().map(of).unwrap_or_default();
+    context.ui.raw(&serde_json::to_vec(&incidents).map_err(Error::from_json)?)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The incidents of a run, from a process of its own.
+fn incidents(run: &str) -> Result<Vec<Incident>> {
+    let cannot = |why: String| Error::new(format!("cannot look at run {run}: {why}"));
+    let mut command = process::Command::new(std::env::current_exe()?);
+    command.args(["notify", "look", "--run", run]);
+    let (outcome, output) = Run::new(command, LOOK_TIMEOUT).collect(MAX_BYTES)?;
+    match outcome {
+        Outcome::Ended(status) if status.success() => {
+            serde_json::from_slice(&output).map_err(|error| cannot(error.to_string()))
+        }
+        Outcome::Ended(status) => {
+            Err(cannot(format!("exit code {}", shell_code(status))).hint(format!("teamkeep report {run}")))
+        }
+        Outcome::TimedOut => Err(cannot("it took too long".to_owned())),
+        Outcome::Stopped => Err(cannot("interrupted, or its incidents are too large".to_owned())),
     }
 }
