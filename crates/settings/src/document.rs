@@ -36,6 +36,11 @@ pub struct Document {
     pub events: Vec<(String, CstArray)>,
 }
 
+/// Parses a text, or tells why it cannot be edited.
+pub(crate) fn parse(text: &str) -> Result<Document, String> {
+    Document::parse(text).map_err(|error| error.cause())
+}
+
 impl Document {
     /// Parses a text.
     ///

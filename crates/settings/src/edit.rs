@@ -66,9 +66,24 @@ pub enum Blanks {
     Keep,
 }
 
-/// The text without every command of teamkeep, the groups that contain nothing else, and the events and the `hooks`
-/// object that contain nothing else and were created by teamkeep.
-pub fn remove(document: &Document, blanks: Blanks) -> String {
+/// The text after the removal of something, with the blanks before it if the settings are right then; `None` if they are not right
+/// without that either.
+pub fn cut(
+    text: &str,
+    remove: impl Fn(&Document, Blanks),
+    is_right: impl Fn(Value) -> bool,
+) -> Option<String> {
+    [Blanks::Remove, Blanks::Keep].into_iter().find_map(|blanks| {
+        let document = Document::parse(text).ok()?;
+        remove(&document, blanks);
+        let after = document.root.to_string();
+        is_right(Document::parse(&after).ok()?.data()).then_some(after)
+    })
+}
+
+/// Removes every command of teamkeep, the groups that contain nothing else, and the events and the `hooks` object that contain
+/// nothing else and were created by teamkeep.
+pub fn remove(document: &Document, blanks: Blanks) {
     if let Some(hooks) = &document.hooks {
         let gone: Vec<bool> = document.events.iter().map(|(_, groups)| clear_event(groups, blanks)).collect();
         if Container::of(hooks.clone()).remove_or_report(&gone, blanks) {
@@ -77,7 +92,6 @@ pub fn remove(document: &Document, blanks: Blanks) -> String {
             Container::of(document.settings.clone()).remove_from_settings(&gone.collect::<Vec<_>>(), blanks);
         }
     }
-    document.root.to_string()
 }
 
 /// Removes teamkeep's commands from an event. Returns whether the whole event is to be removed.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use jsonc_parser::cst::CstInputValue;
 use serde_json::Value;
 
-use super::document::{Document, lenient_data, text_of};
+use super::document::{lenient_data, parse, text_of};
 use super::file::{SettingsFile, make_public_directories};
 use super::hook_command;
 use super::install_records::InstallRecords;
@@ -88,7 +88,7 @@ pub fn with_only_managed(content: &[u8]) -> std::result::Result<Vec<u8>, String>
     if text.trim().is_empty() {
         return Ok(format!("{{\n  \"{ONLY_MANAGED}\": true\n}}\n").into_bytes());
     }
-    let document = Document::parse(text).map_err(|error| error.cause())?;
+    let document = parse(text)?;
     if document.data().get(ONLY_MANAGED) == Some(&Value::Bool(true)) {
         return Ok(content.to_vec());
     }

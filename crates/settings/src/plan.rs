@@ -1,8 +1,8 @@
 //! The change of a settings file: the hooks that it needs, its new text, which is checked before anything is written,
 //! and its description for the user.
 
-use crate::document::{Document, text_of};
-use crate::edit::{self, Blanks};
+use crate::document::{parse, text_of};
+use crate::edit;
 use crate::hook_command::{self, HookEntry, ours};
 use crate::layer::{
     ONLY_MANAGED, SettingsLayer, managed_with_hooks, managed_with_switch, plugins, running, with_most_hooks,
@@ -13,10 +13,8 @@ use crate::version::{
     ClientVersion, FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, knows, since,
 };
 use serde_json::{Map, Value, json};
-use similar::{ChangeTag, TextDiff};
+use similar::TextDiff;
 use std::collections::BTreeSet;
-use std::fmt::Write;
-use std::ops::Range;
 use std::path::Path;
 use teamkeep_model::payload::EventKind;
 use teamkeep_model::unicode::escape;
@@ -129,18 +127,9 @@ pub fn without_hooks(content: &[u8]) -> Result<Vec<u8>, String> {
 /// Removes teamkeep's entries, with the blanks around them if the settings stay intact.
 fn strip(text: &str) -> Result<String, String> {
     let expected = others(parse(text)?.data());
-    let attempt = |blanks| {
-        let after = edit::remove(&parse(text).ok()?, blanks);
-        let now = parse(&after).ok()?.data();
-        (ours(&now).is_empty() && others(now) == expected).then_some(after)
-    };
-    attempt(Blanks::Remove)
-        .or_else(|| attempt(Blanks::Keep))
-        .ok_or_else(|| "removing the hooks would alter other settings".to_owned())
-}
-
-fn parse(text: &str) -> Result<Document, String> {
-    Document::parse(text).map_err(|error| error.cause())
+    let is_right = |now: Value| ours(&now).is_empty() && others(now) == expected;
+    let after = edit::cut(text, edit::remove, is_right);
+    after.ok_or_else(|| "removing the hooks would alter other settings".to_owned())
 }
 
 fn has_exactly(found: &[HookEntry], wanted: &[HookEntry]) -> bool {
@@ -233,26 +222,10 @@ pub fn named(events: &[&str]) -> String {
 /// The changed lines in the format of `diff -u`, without its two header lines.
 pub fn diff(before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
-    let mut out = String::new();
-    for hunk in diff.grouped_ops(CONTEXT_LINES) {
-        let (Some(first), Some(last)) = (hunk.first(), hunk.last()) else { continue };
-        let old = first.old_range().start..last.old_range().end;
-        let new = first.new_range().start..last.new_range().end;
-        // An empty side names the line before it.
-        let line = |range: &Range<usize>| range.start + usize::from(!range.is_empty());
-        let _ = writeln!(out, "@@ -{},{} +{},{} @@", line(&old), old.len(), line(&new), new.len());
-        for change in hunk.iter().flat_map(|op| diff.iter_changes(op)) {
-            let sign = match change.tag() {
-                ChangeTag::Equal => ' ',
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-            };
-            let text = change.value().trim_end_matches(['\r', '\n']);
-            let safe: Vec<_> = text.split('\t').map(escape).collect();
-            let _ = writeln!(out, "{sign}{}", safe.join("\t"));
-        }
-    }
-    out
+    let mut unified = diff.unified_diff();
+    let unified = unified.context_radius(CONTEXT_LINES).missing_newline_hint(false).to_string();
+    let safe = |line: &str| line.split('\t').map(escape).collect::<Vec<_>>().join("\t") + "\n";
+    unified.lines().map(safe).collect()
 }
 
 // The installed hooks, compared with those that `install` would write.

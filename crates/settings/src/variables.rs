@@ -4,8 +4,8 @@
 use jsonc_parser::cst::{CstObject, CstObjectProp};
 use serde_json::{Map, Value};
 
-use crate::document::{Document, lenient_data, text_of};
-use crate::edit::{Blanks, Container, Layout, property};
+use crate::document::{Document, lenient_data, parse, text_of};
+use crate::edit::{self, Blanks, Container, Layout, property};
 use crate::install_records::AddedVariables;
 
 /// Enables agent teams.
@@ -72,15 +72,11 @@ pub fn remove(content: &[u8], added: &AddedVariables) -> Result<Vec<u8>, String>
     }
     let (bom, text) = text_of(content)?;
     let expected = others(parse(text)?.data(), added);
-    let attempt = |blanks| {
-        let document = parse(text).ok()?;
-        cut(&document, added, blanks).ok()?;
-        let after = document.root.to_string();
-        let now = parse(&after).ok()?.data();
+    let is_right = |now: Value| {
         let is_gone = added.names.iter().all(|name| value(&now, name).is_none());
-        (is_gone && others(now, added) == expected).then_some(after)
+        is_gone && others(now, added) == expected
     };
-    let after = attempt(Blanks::Remove).or_else(|| attempt(Blanks::Keep));
+    let after = edit::cut(text, |document, blanks| cut(document, added, blanks), is_right);
     let after = after.ok_or("removing the variables would alter other settings")?;
     Ok(format!("{bom}{after}").into_bytes())
 }
@@ -97,8 +93,8 @@ fn unchanged(added: &AddedVariables, settings: &Value) -> AddedVariables {
 }
 
 /// Removes them, and an `env` that was added with them and has nothing else.
-fn cut(document: &Document, added: &AddedVariables, blanks: Blanks) -> Result<(), String> {
-    let Some(env) = env_of(document)? else { return Ok(()) };
+fn cut(document: &Document, added: &AddedVariables, blanks: Blanks) {
+    let Ok(Some(env)) = env_of(document) else { return };
     let name_of = |one: &CstObjectProp| one.decoded_name().unwrap_or_default();
     let gone: Vec<bool> = env.properties().iter().map(|one| added.names.contains(&name_of(one))).collect();
     let env = Container::of(env);
@@ -109,7 +105,6 @@ fn cut(document: &Document, added: &AddedVariables, blanks: Blanks) -> Result<()
     } else {
         env.remove(&gone, blanks);
     }
-    Ok(())
 }
 
 /// The settings without these variables, and without an `env` that has no others.
@@ -122,10 +117,6 @@ fn others(mut settings: Value, added: &AddedVariables) -> Value {
         settings.shift_remove("env");
     }
     settings
-}
-
-fn parse(text: &str) -> Result<Document, String> {
-    Document::parse(text).map_err(|error| error.cause())
 }
 
 fn env_of(document: &Document) -> Result<Option<CstObject>, String> {

@@ -312,5 +312,5 @@ fn diff_shows_a_new_or_removed_file_completely() {
 
 #[test]
 fn diff_escapes_terminal_sequences() {
-    assert_eq!(diff("", "\u{1b}[2J"), "@@ -0,0 +1,1 @@\n+\\u{1b}[2J\n");
+    assert_eq!(diff("", "\u{1b}[2J"), "@@ -0,0 +1 @@\n+\\u{1b}[2J\n");
 }
