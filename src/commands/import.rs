@@ -5,9 +5,9 @@ use std::io::{self, IsTerminal, Read};
 use std::path::PathBuf;
 
 use super::catalog::{self, catalog};
+use super::number;
 use crate::bundle::{self, ImportTarget, ImportedRun};
 use crate::view::count;
-use teamkeep_config as config;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_terminal::Context;
 
@@ -24,13 +24,8 @@ pub struct Args {
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Maximum unpacked size (default: 4 GiB)
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = number::size)]
     max_size: Option<u64>,
-}
-
-fn size(text: &str) -> std::result::Result<u64, String> {
-    config::parse_size(text)
-        .ok_or_else(|| "invalid size; expected a value such as \"4 GiB\" or \"512 MiB\"".to_owned())
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<()> {

@@ -29,3 +29,9 @@ pub fn kept(text: &str) -> Result<usize, String> {
 pub fn brief_size(text: &str) -> Result<u32, String> {
     at_least(text, 500)
 }
+
+/// A size with a unit.
+pub fn size(text: &str) -> Result<u64, String> {
+    teamkeep_config::parse_size(text)
+        .ok_or_else(|| "invalid size; expected a value such as \"4 GiB\" or \"512 MiB\"".to_owned())
+}

@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "COUNT", value_parser = number::kept)]
     keep: Option<usize>,
     /// Delete the oldest runs until the archive is at most this size: `1 GiB`
-    #[arg(long, value_name = "SIZE", value_parser = size)]
+    #[arg(long, value_name = "SIZE", value_parser = number::size)]
     max_size: Option<u64>,
     /// Show what would be deleted (the default without --yes)
     #[arg(long, conflicts_with = "yes")]
@@ -57,11 +57,6 @@ pub struct Args {
 fn duration(text: &str) -> std::result::Result<Duration, String> {
     config::parse_duration(text)
         .ok_or_else(|| "invalid duration; expected a value such as \"30d\" or \"12h\"".to_owned())
-}
-
-fn size(text: &str) -> std::result::Result<u64, String> {
-    config::parse_size(text)
-        .ok_or_else(|| "invalid size; expected a value such as \"1 GiB\" or \"512 MiB\"".to_owned())
 }
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
