@@ -163,8 +163,10 @@ const MAX_REDIRECTS: usize = 5;
 /// A larger object is not compared.
 const MAX_RESPONSE_BYTES: usize = 256 << 20;
 
+/// A gateway of the organization as a store: each object is one request `PUT ADDRESS/NAME`. The gateway can redirect it, such as to a
+/// presigned address of an object store, which does not get the gateway's headers.
 #[derive(Debug, Clone)]
-pub struct Gateway {
+struct Gateway {
     client: HttpClient,
     base: Url,
     headers: HeaderMap,

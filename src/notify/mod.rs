@@ -5,7 +5,6 @@
 
 mod destination;
 mod outbox;
-mod webhook;
 
 pub use destination::Destination;
 pub use outbox::{Batch, Outbox};

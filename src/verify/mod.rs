@@ -3,7 +3,6 @@
 //!
 //! Changes nothing, and keeps only hashes and ids in memory, regardless of the size of the store.
 
-mod chain;
 mod logs;
 mod runs;
 
@@ -13,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-pub use chain::{ChainStats, LogHead};
+pub use logs::{ChainStats, LogHead};
 use teamkeep_store::archive::Archive;
 use teamkeep_store::chain::ChainPoint;
 use teamkeep_store::log::{EventLog, Lines, Logs};

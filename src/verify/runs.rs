@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::chain::ALTERED;
+use super::logs::ALTERED;
 use super::{Check, Damage, DamageKind, NamedStates, Scope, UPGRADE};
 use teamkeep_store::archive::{ContentError, RunRecord, Snapshot, is_hash};
 use teamkeep_store::chain::ChainPoint;

@@ -198,6 +198,7 @@ enum Finder {
     AnyCase(bytes::Regex),
 }
 
+/// Selects the lines of JSON whose bytes can contain a match, before any of them is parsed. It never loses a match.
 #[derive(Debug, Clone)]
 pub(super) struct LineFilter {
     /// Each must occur, the most selective first. Without any, all lines are selected.

@@ -259,6 +259,7 @@ pub(super) struct Block<'a> {
     pub lines_before: u64,
 }
 
+/// Reads a file in blocks of whole lines, in bounded memory.
 pub(super) struct Blocks<'b, R> {
     from: R,
     /// Reused for each file.

@@ -9,7 +9,6 @@ mod lifecycle;
 mod loaded_event;
 mod message_matcher;
 mod messages;
-mod new_entries;
 mod run_catalog;
 mod run_data;
 mod snapshots;
@@ -25,10 +24,9 @@ pub use entry::{
     StopEntry, TurnEntry, TurnEvent, VerdictEntry, parse_kind,
 };
 pub use events::{DetailLevel, by_run};
-pub use filter::Filter;
+pub use filter::{Filter, NewEntries};
 pub use loaded_event::LoadedEvent;
 pub use messages::UnreadCounts;
-pub use new_entries::NewEntries;
 pub use run_catalog::{Fingerprint, OpenedRun, RunCatalog, homes};
 pub use run_data::{ClockMap, RunData, Summary, is_client_gone, open_index, project};
 pub use snapshots::{InboxCopy, RunSnapshots, TaskIds};

@@ -289,6 +289,7 @@ impl ClockMap {
     }
 }
 
+/// A run in a few numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     pub run: String,

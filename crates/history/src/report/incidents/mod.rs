@@ -17,7 +17,6 @@ mod failures;
 mod scene;
 mod stalls;
 mod teamwork;
-mod unread;
 mod waits;
 
 use std::fmt;
@@ -240,11 +239,11 @@ pub(super) fn incidents(scene: &Scene<'_>) -> Vec<Incident> {
             cause.explain(block);
         }
     });
-    fold(&mut causes, unread::unread(scene), is_about_same_agent);
+    fold(&mut causes, waits::unread(scene), is_about_same_agent);
     fold(&mut causes, chains::blocked_chains(scene), |cause, chain| {
         is_about_same_task(cause, chain) || chains::is_held_up_by(scene, chain, cause)
     });
-    causes.extend(unread::unknown_recipients(scene));
+    causes.extend(waits::unknown_recipients(scene));
     causes.extend(teamwork::deleted_tasks(scene));
     causes.extend(teamwork::false_completions(scene));
     causes.extend(teamwork::duplicates(scene));
