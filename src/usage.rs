@@ -110,14 +110,8 @@ impl Usage<'_> {
                 Error::new(format!("missing {}", self.texts(ContextKind::InvalidArg).join(" and ")))
                     .hint(self.usage())
             }
-            ErrorKind::MissingSubcommand => {
-                Error::new(format!("{} needs a command", self.called.path)).hint(self.called.help())
-            }
             ErrorKind::ArgumentConflict => match self.texts(ContextKind::PriorArg).as_slice() {
                 [] => self.other(),
-                [prior] if *prior == arg => {
-                    Error::new(format!("{arg} is given twice")).hint(self.called.help())
-                }
                 others => {
                     let others = others.join(" and ");
                     Error::new(format!("{arg} cannot be combined with {others}")).hint(self.called.help())

@@ -66,7 +66,7 @@ pub fn test<'a>(archive: &Archive, record: &'a Record, policy: &Policy, rules: &
     results.filter(has_result).collect()
 }
 
-/// The state of a team and the counts before the event at this index, as [`test`] has them.
+/// The state of a team and the counts before the event at this index, as [`test()`] has them.
 pub fn before(
     archive: &Archive,
     record: &Record,

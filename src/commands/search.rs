@@ -11,7 +11,7 @@ use super::catalog::{self, catalog, redactor};
 use super::number;
 use super::output::{self, JsonOption};
 use crate::bundle::{ImportTarget, import};
-use crate::view::{self, Document, HitDetail};
+use crate::view::{self, Document};
 use teamkeep_history::search::{Hit, Pattern, Request, SearchSummary, Step, Syntax, TextKind, find};
 use teamkeep_history::timeline::RunCatalog;
 use teamkeep_model::event::LEAD;
@@ -174,7 +174,6 @@ impl Printer<'_> {
         if self.context.ui.is_terminal() {
             self.progress = None;
         }
-        let detail = if self.args.full { HitDetail::Text } else { HitDetail::Excerpt };
         let is_of_same = |last: &Hit| match hit.run {
             None => last.run.is_none() && last.session == hit.session,
             _ => last.run == hit.run,
@@ -187,7 +186,7 @@ impl Printer<'_> {
         if is_new {
             document.append(view::run_of_hits(&hit));
         }
-        document.append(view::hit(&hit, detail));
+        document.append(if self.args.full { view::hit_in_full(&hit) } else { view::hit(&hit) });
         self.last = Some(hit);
         let text = document.to_terminal(self.context.ui.columns());
         self.written(|out| out.write_all(text.as_bytes()))

@@ -11,16 +11,9 @@ use crate::verify::{Findings, VerifyStats};
 use teamkeep_config::{Excerpt, Excerpts, Problem};
 use teamkeep_model::unicode::escape;
 
-#[derive(Debug)]
-pub struct Commands {
-    /// Applies the safe fixes, if there are any.
-    pub fix: Option<String>,
-    /// Lists all checks; `None` if they are listed.
-    pub verbose: Option<String>,
-}
-
-/// Formats the number of the problems, each problem with its fix, then the number of the other checks, or these.
-pub fn health(health: &Health, commands: &Commands) -> Document {
+/// Formats the number of the problems, each problem with its fix, then the number of the other checks, or these. `fix` is the
+/// command that applies the safe fixes, if there are any, and `verbose` the one that lists all checks, unless they are listed.
+pub fn health(health: &Health, fix: Option<&str>, verbose: Option<&str>) -> Document {
     let (mut shown, others): (Vec<&Finding>, Vec<&Finding>) = health.findings.iter().partition(|finding| {
         finding.verdict >= CheckVerdict::Warn
             || (finding.verdict == CheckVerdict::Unknown && finding.fix.is_some())
@@ -48,7 +41,7 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
             document.line(Line::from([bold("  hint:"), plain(fix)]).hanging(8));
         }
     }
-    if let Some(fix) = &commands.fix {
+    if let Some(fix) = fix {
         document.line(
             Line::from([bold("hint:"), plain(format!("run `{fix}` to apply the safe fixes"))]).hanging(6),
         );
@@ -58,7 +51,7 @@ pub fn health(health: &Health, commands: &Commands) -> Document {
         0 => String::new(),
         skipped => format!(", {skipped} skipped"),
     };
-    let verbose = match &commands.verbose {
+    let verbose = match verbose {
         Some(verbose) => format!(" (to list them: {verbose})"),
         None => {
             let width = DoctorCheck::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);

@@ -1,16 +1,9 @@
 //! Text output of `teamkeep search`.
 
 use super::document::Document;
-use super::line::{DIM, Line, YELLOW, bold, dim, plain, styled};
+use super::line::{DIM, Line, Span, YELLOW, bold, dim, plain, styled};
 use super::values::{actor, minute, one_line};
 use teamkeep_history::search::{Hit, TextKind};
-
-/// How much of a text is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HitDetail {
-    Excerpt,
-    Text,
-}
 
 /// The run of the hits below it.
 pub fn run_of_hits(hit: &Hit) -> Document {
@@ -20,24 +13,27 @@ pub fn run_of_hits(hit: &Hit) -> Document {
     document
 }
 
-/// A hit: when, who and what, and an excerpt with the matches marked, or the text with the command that shows the place.
-pub fn hit(hit: &Hit, detail: HitDetail) -> Document {
+/// A hit: when, who and what, and an excerpt with the matches marked.
+pub fn hit(hit: &Hit) -> Document {
     let mut document = Document::default();
-    let at = if hit.at.is_valid() { minute(hit.at) } else { "unknown time".to_owned() };
-    let head = [dim(at), bold(actor(&hit.agent)), plain(what(hit))];
-    match detail {
-        HitDetail::Text => {
-            document.line(head);
-            hit.text.lines().for_each(|line| document.line([plain(" "), plain(line)]));
-            document.append(command("  $", hit));
-        }
-        HitDetail::Excerpt => {
-            let mut line = Line::from(head);
-            line.attach(plain(":"));
-            document.line(excerpt(hit, line).hanging(2));
-        }
-    }
+    let mut line = Line::from(head(hit));
+    line.attach(plain(":"));
+    document.line(excerpt(hit, line).hanging(2));
     document
+}
+
+/// A hit with the whole text, and the command that shows the place.
+pub fn hit_in_full(hit: &Hit) -> Document {
+    let mut document = Document::default();
+    document.line(head(hit));
+    hit.text.lines().for_each(|line| document.line([plain(" "), plain(line)]));
+    document.append(command("  $", hit));
+    document
+}
+
+fn head(hit: &Hit) -> [Span; 3] {
+    let at = if hit.at.is_valid() { minute(hit.at) } else { "unknown time".to_owned() };
+    [dim(at), bold(actor(&hit.agent)), plain(what(hit))]
 }
 
 /// The command that shows the place of a hit, after these words.
