@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::File;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::os;
-use crate::process::{Outcome, Progress, Run, program};
+use crate::process::{Outcome, Run, program};
 
 /// Variables that would point git to another repository or to a program, and a secret that it does not need. Git sets
 /// most of them for its hooks.
@@ -103,36 +101,13 @@ impl Git {
         self.output(args)?.strip_suffix(b"\n").map(<[u8]>::to_vec)
     }
 
+    /// The output of a command; `None` if it fails or takes too long.
     pub fn output(&self, args: &[&str]) -> Option<Vec<u8>> {
-        let mut output = Vec::new();
-        self.run(args, |bytes| output.extend_from_slice(bytes))?;
-        Some(output)
+        self.output_of(Stdio::null(), args, usize::MAX)
     }
 
-    /// Runs a command and passes its output on; `None` if it fails or takes too long.
-    pub fn run(&self, args: &[&str], mut take: impl FnMut(&[u8])) -> Option<()> {
-        self.run_with(Stdio::null(), args, |bytes| {
-            take(bytes);
-            ControlFlow::Continue(())
-        })
-    }
-
-    /// Runs a command that reads a file; `None` if it fails, takes too long, or has more output than `most` bytes.
-    pub(crate) fn output_of(&self, input: File, args: &[&str], most: usize) -> Option<Vec<u8>> {
-        let mut output = Vec::new();
-        self.run_with(input.into(), args, |bytes| {
-            output.extend_from_slice(bytes);
-            if output.len() > most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
-        Some(output)
-    }
-
-    fn run_with(
-        &self,
-        stdin: Stdio,
-        args: &[&str],
-        mut take: impl FnMut(&[u8]) -> ControlFlow<()>,
-    ) -> Option<()> {
+    /// The output of a command that reads this; `None` also if it has more than `most` bytes.
+    pub(crate) fn output_of(&self, stdin: impl Into<Stdio>, args: &[&str], most: usize) -> Option<Vec<u8>> {
         let mut command = program("git");
         for setting in SETTINGS {
             command.args(["-c", setting]);
@@ -145,12 +120,12 @@ impl Git {
             .envs(VARIABLES)
             .envs([OFF, EMPTY])
             .envs(self.variables.iter().map(|(name, value)| (name, value)));
-        let run = Run { stdin, ..Run::new(command, self.until.saturating_duration_since(Instant::now())) };
-        let outcome = run.supervise(|progress| match progress {
-            Progress::Output(bytes) => take(bytes),
-            Progress::Running(_) => ControlFlow::Continue(()),
-        });
-        matches!(outcome.ok()?, Outcome::Ended(status) if status.success()).then_some(())
+        let left = self.until.saturating_duration_since(Instant::now());
+        let run = Run { stdin: stdin.into(), ..Run::new(command, left) };
+        match run.collect(most).ok()? {
+            (Outcome::Ended(status), output) if status.success() => Some(output),
+            _ => None,
+        }
     }
 }
 
