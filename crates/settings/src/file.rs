@@ -126,7 +126,7 @@ impl SettingsFile {
         let mut file = if self.content.is_some() {
             // Private until the old file's permissions are known.
             let file = os::files::open(temporary, OpenMode::Create)?;
-            is_complete = os::metadata::copy(fs::open_regular(&self.real)?.file(), &file)?;
+            is_complete = os::access::copy_access(fs::open_regular(&self.real)?.file(), &file)?;
             file
         } else {
             OpenOptions::new().write(true).create_new(true).open(temporary)?

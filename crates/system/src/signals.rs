@@ -33,7 +33,7 @@ static ENDS_PROCESS: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 /// 2.1.328 sends SIGTERM, and a closed pane also causes SIGHUP. The payload has arrived by then, and the call needs only a few
 /// more milliseconds.
 pub fn defer() {
-    os::signals::note(&RECEIVED, &ENDS_PROCESS);
+    os::process::note_signals(&RECEIVED, &ENDS_PROCESS);
 }
 
 /// Whether a signal arrived, so that no response will be read: then further signals are ignored while the process cleans up.

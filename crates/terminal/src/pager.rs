@@ -77,7 +77,7 @@ impl Paged {
         self.pager = std::mem::take(&mut self.choice).spawn();
         if self.pager.is_some() {
             // Ctrl-C is for the pager.
-            os::signals::ignore_interrupt();
+            os::process::ignore_interrupt();
         }
         let text = std::mem::take(&mut self.buffer);
         self.put(&text)

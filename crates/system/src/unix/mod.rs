@@ -6,8 +6,6 @@ pub mod access;
 mod details;
 pub mod files;
 pub mod input;
-pub mod metadata;
 pub mod places;
 pub mod process;
-pub mod signals;
 pub mod terminal;

@@ -1,8 +1,10 @@
-//! Processes: their identity, their groups, and how they are started and ended.
+//! Processes: their identity, their groups, how they are started and ended, and the signals that end them.
 
 use std::io::{self, PipeWriter};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group};
@@ -99,4 +101,19 @@ pub fn let_children_inherit(pipe: &PipeWriter) -> io::Result<()> {
 /// It cannot be run. Otherwise, this does not return.
 pub fn run_instead(command: &mut Command) -> io::Result<ExitCode> {
     Err(command.exec())
+}
+
+/// Notes each signal in `received`, and lets it end the process only while `ends_process` is set.
+pub fn note_signals(received: &Arc<AtomicBool>, ends_process: &Arc<AtomicBool>) {
+    for signal in [Signal::HUP, Signal::INT, Signal::TERM] {
+        // If registration fails, the default behavior remains. Register the note first: the second handler may end the
+        // process.
+        let _ = signal_hook::flag::register(signal.as_raw(), received.clone());
+        let _ = signal_hook::flag::register_conditional_default(signal.as_raw(), ends_process.clone());
+    }
+}
+
+/// From now on, Ctrl-C is only for the child processes.
+pub fn ignore_interrupt() {
+    let _ = signal_hook::flag::register(Signal::INT.as_raw(), Arc::default());
 }

@@ -4,6 +4,8 @@ use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::Path;
 
+use winapi_util::file::information;
+
 /// Users have no numbers.
 pub fn user_id() -> u32 {
     0
@@ -68,4 +70,9 @@ pub fn exposure(_: &Metadata) -> Option<String> {
 
 pub fn closed_mode(_: &Metadata, _: bool) -> Option<u32> {
     None
+}
+
+/// Returns `false` if `new` must not replace `old`, because that has hard links. A new file gets the access list of its directory.
+pub fn copy_access(old: &File, _: &File) -> io::Result<bool> {
+    Ok(information(old)?.number_of_links() < 2)
 }

@@ -3,8 +3,6 @@
 pub mod access;
 pub mod files;
 pub mod input;
-pub mod metadata;
 pub mod places;
 pub mod process;
-pub mod signals;
 pub mod terminal;

@@ -1,12 +1,15 @@
-//! Processes: their identity, their groups, and how they are started and ended.
+//! Processes: their identity, their groups, how they are started and ended, and the signals that end them.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, PipeWriter};
 use std::os::windows::process::CommandExt;
 use std::process::{Child, Command, ExitCode, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::places::SEARCH;
+use signal_hook::consts::SIGINT;
 use winsafe::guard::CloseHandleGuard;
 use winsafe::{self as w, HPROCESS, HPROCESSLIST, STARTUPINFO, co};
 
@@ -186,6 +189,14 @@ pub fn let_children_inherit(_: &PipeWriter) -> io::Result<()> {
 pub fn run_instead(command: &mut Command) -> io::Result<ExitCode> {
     let code = command.status()?.code().unwrap_or(1);
     Ok(ExitCode::from(u8::try_from(code).unwrap_or(1)))
+}
+
+/// Windows ends a process without a signal. Ctrl-C ends it as by default.
+pub fn note_signals(_: &Arc<AtomicBool>, _: &Arc<AtomicBool>) {}
+
+/// From now on, Ctrl-C is only for the child processes.
+pub fn ignore_interrupt() {
+    let _ = signal_hook::flag::register(SIGINT, Arc::default());
 }
 
 #[cfg(test)]
