@@ -33,7 +33,6 @@ pub mod compat;
 pub mod event;
 pub mod json;
 pub mod payload;
-mod process_id;
 pub mod team;
 pub mod time;
 pub mod unicode;
@@ -44,7 +43,18 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use event::TraceParent;
-pub use process_id::ProcessId;
+
+/// A process, as recorded to recognize later whether it still runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProcessId {
+    pub pid: u32,
+    /// Its namespace: `host#pid:[4026531836]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<String>,
+    /// When it started, in ticks since boot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TaskStatus {

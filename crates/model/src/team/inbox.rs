@@ -76,25 +76,15 @@ pub struct Notice {
     pub failure: Option<String>,
 }
 
-/// How the turn of an agent ended that is idle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum IdleReason {
-    /// It did what it was asked.
-    Available,
-    /// The user interrupted it.
-    Interrupted,
-    /// A usage limit or another error of the API ended it.
-    Failed,
-}
-
-impl IdleReason {
-    fn read(word: &str) -> Option<IdleReason> {
-        match word {
-            "available" => Some(IdleReason::Available),
-            "interrupted" => Some(IdleReason::Interrupted),
-            "failed" => Some(IdleReason::Failed),
-            _ => None,
-        }
+named_enum! {
+    /// How the turn of an agent ended that is idle.
+    pub enum IdleReason {
+        /// It did what it was asked.
+        Available = "available",
+        /// The user interrupted it.
+        Interrupted = "interrupted",
+        /// A usage limit or another error of the API ended it.
+        Failed = "failed",
     }
 }
 
@@ -119,7 +109,7 @@ impl Notice {
             ),
             result: text(&value, &["result"]),
             task: text(&value, &["taskId", "completedTaskId"]),
-            idle_reason: text(&value, &["idleReason"]).and_then(|word| IdleReason::read(&word)),
+            idle_reason: text(&value, &["idleReason"]).and_then(|word| IdleReason::named(&word)),
             failure: text(&value, &["failureReason"]),
         })
     }
