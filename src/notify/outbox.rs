@@ -98,7 +98,7 @@ impl Outbox {
     pub fn open(archive: &Archive, run: &str) -> Result<Outbox> {
         let dir = archive.run_dir(run).ok_or_else(|| Error::not_found(format!("invalid run ID {run:?}")))?;
         let file = JsonFile::<Ledger>::at(dir.join(FILE));
-        let read = file.read().and_then(|content| Ok(content.valid()?));
+        let read = file.read().and_then(|content| Ok(content?));
         let read = read.map_err(|error| Error::caused("cannot read which notifications were sent", error))?;
         let ledger = read.unwrap_or(Ledger { v: V, ..Ledger::default() });
         Ok(Outbox { archive: archive.clone(), run: run.to_owned(), ledger, retry_at: None })

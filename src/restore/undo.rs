@@ -95,7 +95,7 @@ impl UndoLog {
 
     fn read(&self, id: &str) -> Result<Option<UndoRecord>> {
         let Some(id) = SafeName::new(id) else { return Ok(None) };
-        let record = self.file(id.as_str()).read()?.valid().map_err(io::Error::from)?;
+        let record = self.file(id.as_str()).read()?.map_err(io::Error::from)?;
         Ok(record.filter(|record| record.id == id.as_str()))
     }
 

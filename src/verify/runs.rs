@@ -222,7 +222,7 @@ impl Check<'_> {
             }));
             files.push(paths.overrides());
             for index in archive.index_files() {
-                let read = JsonFile::<Value>::at(&index).read().ok().and_then(|read| read.valid().ok()?);
+                let read = JsonFile::<Value>::at(&index).known();
                 let run = read.as_ref().and_then(|index| index["run"].as_str()).map(str::to_owned);
                 let gone =
                     run.filter(|run| archive.run_dir(run).is_some_and(|dir| dir.symlink_metadata().is_err()));
@@ -250,7 +250,7 @@ fn is_steady(journal: &Path) -> bool {
 /// Why a file of one JSON document cannot be used, if it is there.
 fn state_damage(path: &Path) -> Option<String> {
     match JsonFile::<Value>::at(path).read() {
-        Ok(read) => read.valid().err().map(|damage| damage.why),
+        Ok(read) => read.err().map(|damage| damage.why),
         Err(error) => Some(error.to_string()),
     }
 }

@@ -177,7 +177,7 @@ impl InstallRecords {
 }
 
 fn read(file: &JsonFile<Record>) -> Option<Record> {
-    file.read().ok()?.valid().ok()?
+    file.known()
 }
 
 /// The hash of a content of a settings file.

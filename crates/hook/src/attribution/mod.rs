@@ -16,7 +16,7 @@ use teamkeep_model::team::{directory, erasing};
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_model::{Tool, compat, json};
 use teamkeep_store::archive::Index;
-use teamkeep_system::fs::{self, Content, JsonDocument, JsonFile};
+use teamkeep_system::fs::{self, JsonDocument, JsonFile};
 use teamkeep_system::store_lock::StoreLock;
 
 mod resolve;
@@ -195,10 +195,7 @@ pub struct BlockedDeletes {
 impl SessionState {
     /// Loads the state; empty if the session is new or its file is damaged.
     pub fn load(store: &Path, session: &SafeName) -> SessionState {
-        match file(store, session).read() {
-            Ok(Content::Valid(state)) => state,
-            _ => SessionState::default(),
-        }
+        file(store, session).known().unwrap_or_default()
     }
 
     /// Writes the changes since `before`, merged with concurrent changes by other calls of the session.

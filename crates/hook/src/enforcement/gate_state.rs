@@ -29,21 +29,13 @@ pub struct GateState {
 
 impl JsonDocument for GateState {}
 
-/// The counts of a run for one call, and where to save them.
+/// The counts of a run for one call, and their file, locked unless that failed.
 #[derive(Debug)]
 pub struct OpenGateState {
     pub gate_state: GateState,
     /// Why former counts are lost, if they are.
     pub damage: Option<String>,
-    pub saver: GateStateSaver,
-}
-
-/// The file of the counts, locked unless that failed.
-#[derive(Debug)]
-pub struct GateStateSaver {
-    /// The lock, and the state before this call.
-    locked: io::Result<(Lock, GateState)>,
-    is_damaged: bool,
+    locked: io::Result<Lock>,
     file: JsonFile<GateState>,
 }
 
@@ -67,16 +59,17 @@ impl GateStateStore {
         self.file().read().map(state_and_damage).unwrap_or_default()
     }
 
-    /// Opens the counts for this call. If they cannot be locked, they are read, and [`GateStateSaver::save`] fails.
+    /// Opens the counts for this call. If they cannot be locked and read, they are empty or the last ones, and
+    /// [`OpenGateState::save`] fails.
     pub fn open(&self) -> OpenGateState {
         let file = self.file();
-        let locked = self.lock().and_then(|lock| Ok((lock, state_and_damage(file.read()?))));
-        let (locked, (gate_state, damage)) = match locked {
-            Ok((lock, found)) => (Ok((lock, found.0.clone())), found),
-            Err(error) => (Err(error), self.read_with_damage()),
+        let locked = self.lock();
+        let read = file.read().map(state_and_damage);
+        let (locked, (gate_state, damage)) = match read {
+            Ok(found) => (locked, found),
+            Err(error) => (locked.and(Err(error)), Default::default()),
         };
-        let saver = GateStateSaver { locked, is_damaged: damage.is_some(), file };
-        OpenGateState { gate_state, damage, saver }
+        OpenGateState { gate_state, damage, locked, file }
     }
 
     /// Takes the lock. One that is not free in time is a failure of the policy like any other, whoever holds it and why: the
@@ -87,7 +80,7 @@ impl GateStateStore {
     }
 }
 
-impl GateStateSaver {
+impl OpenGateState {
     pub fn is_locked(&self) -> bool {
         self.locked.is_ok()
     }
@@ -95,10 +88,10 @@ impl GateStateSaver {
     /// Writes what this call changed, and a damaged file in any case, and unlocks it. If only the ledger's order grew, nothing
     /// is written: no stored number refers to it.
     pub fn save(self, after: GateState) -> io::Result<()> {
-        let (_lock, mut before) = self.locked?;
+        let (_lock, mut before) = (self.locked?, self.gate_state);
         before.ledger.order = after.ledger.order;
         before.v = after.v;
-        if before == after && !self.is_damaged {
+        if before == after && self.damage.is_none() {
             return Ok(());
         }
         self.file.exchange(&after)
@@ -112,7 +105,7 @@ pub fn run_of_session(archive: &Archive, session: &SafeName) -> Option<SafeName>
 
 /// The counts, and why former ones are lost, if they are.
 fn state_and_damage(read: Content<GateState>) -> (GateState, Option<String>) {
-    match read.valid() {
+    match read {
         Ok(state) => (state.unwrap_or_default(), None),
         Err(damage) => (GateState::default(), Some(format!("{damage}; its counts start again"))),
     }
@@ -137,8 +130,7 @@ impl StoredFileHistory {
 
     /// A file that cannot be read is an empty history: gates that prevent mistakes must not fail for their own records.
     pub(super) fn read(&self) -> FileHistory {
-        let stored = self.0.read().ok().and_then(|content| content.valid().ok()).flatten();
-        stored.map(|Stored(history)| history).unwrap_or_default()
+        self.0.known().map(|Stored(history)| history).unwrap_or_default()
     }
 
     /// Replaces the history if it changed. The caller holds the lock of the run's counts.
@@ -158,11 +150,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = GateStateStore::new(dir.path().to_owned(), Duration::from_millis(5));
         let session = |number: usize| number.to_string();
-        let refused = || store.open().saver.locked.unwrap_err().kind();
+        let refused = || store.open().locked.unwrap_err().kind();
         let add = |open: OpenGateState, name: String| {
-            let mut after = open.gate_state;
+            let mut after = open.gate_state.clone();
             after.ledger.live.apply(Timestamp::default(), Change::sign(&name, Sign::Leaves));
-            open.saver.save(after)
+            open.save(after)
         };
         let open = store.open();
         assert_eq!(refused(), io::ErrorKind::TimedOut, "another call has it");
@@ -173,7 +165,8 @@ mod tests {
         assert_eq!(open.gate_state, GateState::default());
         let path = dir.path().join("gates.json");
         assert!(open.damage.as_ref().is_some_and(|damage| damage.contains(&path.display().to_string())));
-        open.saver.save(open.gate_state).unwrap();
+        let unchanged = open.gate_state.clone();
+        open.save(unchanged).unwrap();
         let open = store.open();
         assert!(open.damage.is_none(), "the damage is reported once");
         add(open, session(3)).unwrap();

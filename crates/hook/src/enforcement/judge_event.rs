@@ -97,7 +97,9 @@ impl PolicyRequest<'_> {
         let history = StoredFileHistory::of(self.state_dir);
 
         // The counts and the history of the team, locked from here on until they are saved.
-        let OpenGateState { gate_state: GateState { ledger, mut guard, .. }, damage, saver } = self.open();
+        let open = self.open();
+        let GateState { ledger, mut guard, .. } = open.gate_state.clone();
+        let damage = open.damage.clone();
         let files = self.event.access.map(|_| history.read()).unwrap_or_default();
         team.ledger = Ledger { files: files.clone(), ..ledger };
         team.spending = spent.map(|spent| spent.priced(&team, None)).unwrap_or_default();
@@ -133,14 +135,14 @@ impl PolicyRequest<'_> {
         if self.archive.metadata_only {
             ledger.forget_texts();
         }
-        if saver.is_locked()
+        if open.is_locked()
             && let Err(error) = history.write(&files, &ledger.files)
         {
             failed.get_or_insert(error.to_string());
         }
         // The history of files is in a file of its own.
         ledger.files = FileHistory::default();
-        if let Err(error) = saver.save(GateState { v: 1, ledger, guard }) {
+        if let Err(error) = open.save(GateState { v: 1, ledger, guard }) {
             failed.get_or_insert(error.to_string());
             if evaluation.is_blocked()
                 && uncounted_decision(self.policy.on_error, self.event.kind) == Decision::Allow

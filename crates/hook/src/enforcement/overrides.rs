@@ -89,7 +89,7 @@ impl OverrideFile {
 
     /// The content, and whether it is in the log; `None` if there is no file.
     fn read_recorded(&self) -> io::Result<Option<(Overrides, bool)>> {
-        let Some(stored) = self.file().read()?.valid()? else { return Ok(None) };
+        let Some(stored) = self.file().read()?? else { return Ok(None) };
         let StoredOverrides { overrides, recorded } = stored;
         let is_recorded = recorded.is_some() && recorded == hash(&overrides);
         Ok(Some((overrides, is_recorded)))

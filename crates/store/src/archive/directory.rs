@@ -18,7 +18,7 @@ use teamkeep_config::{Config, RecordMode};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::team::TeamConfig;
 use teamkeep_system::error::Result;
-use teamkeep_system::fs::{self, Content, Draft, JsonFile, LockBudget, Stamp};
+use teamkeep_system::fs::{self, Draft, JsonFile, LockBudget, Stamp};
 
 /// Beginning of the names of cached files about runs.
 const RUN_CACHE: &str = "run-";
@@ -160,7 +160,7 @@ impl Archive {
 
     /// The description of a run.
     pub fn run(&self, run: &str) -> Option<RunRecord> {
-        self.run_file(run)?.read().ok()?.valid().ok()?
+        self.run_file(run)?.known()
     }
 
     /// The description of a run, for a change; `None` if it is missing or damaged, so that it must be written again.
@@ -170,7 +170,7 @@ impl Archive {
     pub(super) fn run_to_change(&self, run: &str) -> io::Result<Option<RunRecord>> {
         let Some(file) = self.run_file(run) else { return Ok(None) };
         match file.read() {
-            Ok(content) => Ok(content.valid().ok().flatten()),
+            Ok(content) => Ok(content.ok().flatten()),
             // A link or a special file was never intact.
             Err(_) if file.path().symlink_metadata().is_ok_and(|found| !found.is_file()) => Ok(None),
             Err(error) => Err(error),
@@ -255,9 +255,9 @@ impl Archive {
         let Some(file) = self.run_file(run) else { return format!("{run:?} is not a valid run id") };
         let why = match file.read() {
             Err(error) => return error.to_string(),
-            Ok(Content::Missing) => io::Error::from_raw_os_error(2).to_string(),
-            Ok(Content::Valid(other)) => format!("it describes run {:?}", other.run),
-            Ok(Content::Damaged(damage)) => damage.why,
+            Ok(Ok(None)) => io::Error::from_raw_os_error(2).to_string(),
+            Ok(Ok(Some(other))) => format!("it describes run {:?}", other.run),
+            Ok(Err(damage)) => damage.why,
         };
         format!("cannot read {}: {why}", file.path().display())
     }
@@ -332,7 +332,7 @@ fn bytes_below(dir: &Path) -> u64 {
 
 /// Reads an index. An invalid one counts as none: it is made again from the journal.
 pub(super) fn read_index(path: &Path) -> Option<Index> {
-    JsonFile::<Index>::at(path).read().ok()?.valid().ok()?
+    JsonFile::<Index>::at(path).known()
 }
 
 // Reads the contents of a run, and its transcripts, by their hashes.

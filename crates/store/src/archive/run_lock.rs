@@ -201,7 +201,7 @@ impl Archive {
         let mut closed = false;
         for name in self.marks(ENDING) {
             let file = JsonFile::<PendingEnd>::at(self.root.join("marks").join(format!("{ENDING}{name}")));
-            let Some(ending) = file.read().ok().and_then(|read| read.valid().ok()?) else { continue };
+            let Some(ending) = file.known() else { continue };
             let subject = CaptureScope::from_key(&ending.subject);
             let (Some(subject), at) = (subject, ending.at) else { continue };
             let ended = archive.update_run(&subject, |_, run| {

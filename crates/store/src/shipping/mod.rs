@@ -45,7 +45,7 @@ impl Shipping {
 
     /// Reads the state. A damaged file means an empty state and the damage.
     pub fn read(&self) -> io::Result<(ShippingState, Option<Damage>)> {
-        Ok(match self.file().read()?.valid() {
+        Ok(match self.file().read()? {
             Ok(state) => (state.unwrap_or_default(), None),
             Err(damage) => (ShippingState::default(), Some(damage)),
         })
@@ -117,7 +117,7 @@ impl Shipping {
 
     /// The segments that retention removed before they were shipped; `None` if there were none.
     pub fn removed(&self) -> Option<RemovedUnshipped> {
-        self.removed_file().read().ok()?.valid().ok()?
+        self.removed_file().known()
     }
 
     /// Adds segments that were removed before they were shipped.

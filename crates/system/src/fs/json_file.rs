@@ -35,23 +35,8 @@ impl From<Damage> for io::Error {
     }
 }
 
-#[derive(Debug)]
-pub enum Content<T> {
-    Missing,
-    Valid(T),
-    /// The file is cut off, or has another content.
-    Damaged(Damage),
-}
-
-impl<T> Content<T> {
-    pub fn valid(self) -> Result<Option<T>, Damage> {
-        match self {
-            Content::Missing => Ok(None),
-            Content::Valid(document) => Ok(Some(document)),
-            Content::Damaged(damage) => Err(damage),
-        }
-    }
-}
+/// The document, if there is a file. A damaged file is cut off, or has another content.
+pub type Content<T> = Result<Option<T>, Damage>;
 
 /// A file with one JSON document. Readers need no lock: a reader gets the former document or the new one.
 #[derive(Debug, Clone)]
@@ -73,10 +58,12 @@ impl<T> JsonFile<T> {
 impl<T: JsonDocument> JsonFile<T> {
     /// Reads the document. Follows no link, and does not wait for a pipe.
     pub fn read(&self) -> io::Result<Content<T>> {
-        Ok(match self.read_bytes()? {
-            None => Content::Missing,
-            Some((bytes, _)) => self.parse(&bytes).map_or_else(Content::Damaged, Content::Valid),
-        })
+        Ok(self.read_bytes()?.map(|(bytes, _)| self.parse(&bytes)).transpose())
+    }
+
+    /// The document, if there is one that can be read.
+    pub fn known(&self) -> Option<T> {
+        self.read().ok()?.ok()?
     }
 
     /// Reads the file without parsing it; `None` if there is none.
@@ -150,23 +137,23 @@ mod tests {
     fn a_file_is_missing_valid_or_damaged() {
         let dir = tempfile::tempdir().unwrap();
         let file = JsonFile::<Counts>::at(dir.path().join("counts.json"));
-        assert!(matches!(file.read().unwrap(), Content::Missing));
+        assert!(matches!(file.read().unwrap(), Ok(None)));
         file.remove().unwrap();
         let mut counts = Counts { v: 1, names: vec!["alice".to_owned()] };
         file.write(&counts).unwrap();
         assert_eq!(std::fs::read(file.path()).unwrap(), b"{\"v\":1,\"names\":[\"alice\"]}\n");
-        assert!(matches!(file.read().unwrap(), Content::Valid(read) if read == counts));
+        assert!(matches!(file.read().unwrap(), Ok(Some(read)) if read == counts));
         std::fs::write(file.path(), "{\"v\":1,\"na").unwrap();
-        let error = io::Error::from(file.read().unwrap().valid().unwrap_err());
+        let error = io::Error::from(file.read().unwrap().unwrap_err());
         assert_eq!(error.kind(), io::ErrorKind::InvalidData);
         let begin = format!("{} is damaged: EOF while parsing a string", file.path().display());
         assert!(error.to_string().starts_with(&begin), "{error}");
         std::fs::write(file.path(), "{\"v\":2,\"names\":[]}").unwrap();
-        assert!(file.read().unwrap().valid().unwrap_err().to_string().ends_with("unknown version 2"));
+        assert!(file.read().unwrap().unwrap_err().to_string().ends_with("unknown version 2"));
         counts.names.push("x".repeat(MAX_JSON_BYTES as usize));
         assert_eq!(file.write_synced(&counts).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
         file.remove().unwrap();
-        assert!(matches!(file.read().unwrap(), Content::Missing));
+        assert!(matches!(file.read().unwrap(), Ok(None)));
         std::fs::create_dir(file.path()).unwrap();
         assert!(file.read().is_err());
     }

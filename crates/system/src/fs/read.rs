@@ -147,7 +147,7 @@ fn read_open(file: File, most: u64) -> io::Result<(Vec<u8>, Metadata, File)> {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use super::super::{Content, JsonFile};
+    use super::super::JsonFile;
     use super::*;
     use std::os::unix::fs::symlink;
 
@@ -188,7 +188,7 @@ mod tests {
             assert!(read_regular(&path, 99).is_err() && read_stable(&path, 99).is_err(), "{name}");
             assert!(open_regular(&path).is_err(), "{name}");
             let document = JsonFile::<serde_json::Value>::at(&path).read();
-            assert!(matches!(document, Err(_) | Ok(Content::Missing)), "{name}: {document:?}");
+            assert!(matches!(document, Err(_) | Ok(Ok(None))), "{name}: {document:?}");
             assert_eq!(read_linked(&path, 99).is_ok(), is_linked, "{name}");
         }
         for name in ["directory", "pipe"] {
