@@ -8,24 +8,21 @@ use serde_json::Value;
 use serde_json::value::to_raw_value;
 
 use super::call::Call;
-use super::{BackgroundMode, MAX_CHARS, Recorder};
-use crate::enforcement::{FoundOverrides, OverrideFile, PolicyOutcome, PolicyRequest};
+use super::{MAX_CHARS, Recorder};
+use crate::enforcement::{FoundOverrides, OverrideFile, PolicyOutcome};
 use crate::response::BLOCK_EXIT_CODE;
 use teamkeep_config::{ORGANIZATION_FILE, OnError, Problem};
-use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::{Actor, Event, Id, OVERRIDE};
 use teamkeep_model::payload::{EventKind, MessageKind, Payload};
 use teamkeep_model::{Note, Tool};
 use teamkeep_policy::{
-    Decision, Evaluation, JudgedEvent, Overrides, Rules, Sent, Verdict, allowance_payload, escaped, failure,
-    log_line,
+    Decision, Evaluation, Overrides, Rules, Sent, Verdict, allowance_payload, escaped, failure, log_line,
 };
 use teamkeep_store::access::{Obstacle, unexpected};
-use teamkeep_store::archive::CaptureScope;
 use teamkeep_store::log::EventLog;
 use teamkeep_store::metadata_only;
 use teamkeep_system::error::{Error, Result};
-use teamkeep_system::{diagnostics, fs};
+use teamkeep_system::fs;
 
 /// Time limit for all rules of a call. One more match may follow.
 const RULES_TIMEOUT: Duration = Duration::from_secs(1);
@@ -83,48 +80,6 @@ impl Call<'_> {
         }
         // A block hides the warning, so that it comes again.
         self.by.state.redirected |= warns_of_redirection && self.outcome.response.exit != BLOCK_EXIT_CODE;
-    }
-
-    fn ask_gates(&self, rules: &Rules<'_>) -> PolicyOutcome {
-        let (received, recorder, by) = (&self.received, self.received.recorder, &self.by);
-        let team = by.resolved.team.as_ref();
-        let of_team = |subject: &CaptureScope| subject.team() == team;
-        let own = self.found.store_failures().filter(|failure| failure.subject.as_ref().is_some_and(of_team));
-        let problems: Vec<&str> = own.map(|failure| failure.note.text.as_str()).collect();
-        let log = self.log();
-        let request = PolicyRequest {
-            archive: &received.archive,
-            state_dir: log.dir(),
-            store: &recorder.paths.store,
-            lock_timeout: recorder.config.log.lock_patience,
-            project: recorder.env.project.as_deref(),
-            now: received.at,
-            policy: &recorder.config.policy,
-            rules,
-            event: JudgedEvent {
-                at: received.at,
-                kind: received.kind,
-                actor: &by.actor,
-                payload: &received.payload,
-                access: None,
-            },
-            run: by.run.as_deref(),
-            team: team.map(|team| team.as_str()),
-            index: team.and_then(|team| self.found.teams.get(team)),
-            unarchived: team.and_then(|team| self.found.unarchived.get(team)).copied().unwrap_or_default(),
-            problems: &problems,
-            earlier_verdicts: received.earlier_verdicts.as_deref(),
-            delivers_answers: delivers_answers(by.state.version.as_deref()),
-            client: &received.client,
-            prices: &recorder.config.report.price,
-        };
-        // A panic in a gate is handled like any other failure of the policy.
-        let on_panic = failure::uncounted_decision(recorder.config.policy.on_error, received.kind);
-        let blocks_on_panic = on_panic == Decision::Block && recorder.finish == BackgroundMode::Detached;
-        match blocks_on_panic {
-            true => diagnostics::with_panic_exit_code(BLOCK_EXIT_CODE.into(), || request.judge()),
-            false => request.judge(),
-        }
     }
 
     /// Whether no earlier call for the same event recorded this verdict.

@@ -8,55 +8,41 @@ use std::time::{Duration, Instant};
 
 use super::access::access;
 use super::completion;
-use super::gate_state::{GateState, GateStateStore, OpenGateState, StoredFileHistory};
+use super::gate_state::{GateState, GateStateStore, StoredFileHistory};
 use super::overrides::{FoundOverrides, OverrideFile};
 use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
-use teamkeep_config::{Gate, Mode, Policy, Price};
+use crate::call::Call;
+use crate::response::BLOCK_EXIT_CODE;
+use crate::{BackgroundMode, Recorder};
+use teamkeep_config::{Gate, Mode, Policy};
+use teamkeep_model::compat::delivers_answers;
+use teamkeep_model::event::SafeName;
 use teamkeep_model::payload::EventKind;
-use teamkeep_model::time::Timestamp;
 use teamkeep_policy::failure::uncounted_decision;
 use teamkeep_policy::gates::{budget, completion_check};
 use teamkeep_policy::{
     Case, Counting, Decision, Evaluation, EvaluationInput, FileHistory, Finding, Guard, JudgedEvent, Ledger,
     Lift, Rules, TeamState, Unreadable, Verdict, decide, evaluate, judge, reads_team, uncounted,
 };
-use teamkeep_store::archive::{Archive, Index};
+use teamkeep_store::archive::{CaptureScope, Index};
+use teamkeep_system::diagnostics;
 
 /// How long a team's files are read for one hook call. Claude Code waits ten seconds for a hook before a tool.
 const READ_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A request to judge an event.
-#[derive(Clone, Copy)]
-pub(crate) struct PolicyRequest<'a> {
-    pub archive: &'a Archive,
-    /// The directory of the run, or of the session as long as it has no run: it has the counts.
-    pub state_dir: &'a Path,
-    /// The store, with the overrides.
-    pub store: &'a Path,
-    pub lock_timeout: Duration,
-    /// The session's project, if Claude Code names one. Checks run there.
-    pub project: Option<&'a Path>,
-    pub now: Timestamp,
-    pub policy: &'a Policy,
-    pub rules: &'a Rules<'a>,
-    pub event: JudgedEvent<'a>,
-    pub run: Option<&'a str>,
-    pub team: Option<&'a str>,
+/// An event that is judged.
+struct Judging<'a> {
+    call: &'a Call<'a>,
+    recorder: &'a Recorder,
+    policy: &'a Policy,
+    rules: &'a Rules<'a>,
+    event: JudgedEvent<'a>,
+    team: Option<&'a SafeName>,
     /// The last snapshot index of the team.
-    pub index: Option<&'a Index>,
-    /// Number of the team's files that were not archived in time.
-    pub unarchived: usize,
-    /// Why files of the team may be missing from the index.
-    pub problems: &'a [&'a str],
-    /// The verdicts on the same event, if this hook call repeats an earlier one.
-    pub earlier_verdicts: Option<&'a [Verdict]>,
-    /// Whether Claude Code delivers the final text of a teammate's turn to the lead.
-    pub delivers_answers: bool,
-    /// Claude Code's directory.
-    pub client: &'a Path,
-    /// The user's prices of models.
-    pub prices: &'a [Price],
+    index: Option<&'a Index>,
+    /// The directory of the run, or of the session as long as it has no run: it has the counts.
+    state_dir: &'a Path,
 }
 
 /// How an event was judged, and what went wrong meanwhile.
@@ -71,17 +57,39 @@ pub(crate) struct PolicyOutcome {
     pub found_overrides: Option<FoundOverrides>,
 }
 
-impl PolicyRequest<'_> {
+impl Call<'_> {
     /// Judges the event and stores what must be remembered. If counts cannot be opened or written, the policy failed, but the
     /// event is judged by what can be read: a block that cannot be counted becomes a warning, unless `on-error` is "block".
-    pub(crate) fn judge(&self) -> PolicyOutcome {
-        // Before the lock is taken, because git is asked.
-        let access = access(self.policy, &self.event, || StoredFileHistory::of(self.state_dir).read());
-        let event = JudgedEvent { access: access.as_ref(), ..self.event };
-        PolicyRequest { event, ..*self }.judge_with_access()
+    pub(crate) fn ask_gates(&self, rules: &Rules<'_>) -> PolicyOutcome {
+        let (received, recorder, log) = (&self.received, self.received.recorder, self.log());
+        let (policy, team) = (&recorder.config.policy, self.by.resolved.team.as_ref());
+        let event = JudgedEvent {
+            at: received.at,
+            kind: received.kind,
+            actor: &self.by.actor,
+            payload: &received.payload,
+            access: None,
+        };
+        let judge = || {
+            // Before the lock is taken, because git is asked.
+            let access = access(policy, &event, || StoredFileHistory::of(log.dir()).read());
+            let event = JudgedEvent { access: access.as_ref(), ..event };
+            let index = team.and_then(|team| self.found.teams.get(team));
+            let state_dir = log.dir();
+            Judging { call: self, recorder, policy, rules, event, team, index, state_dir }.judge()
+        };
+        // A panic in a gate is handled like any other failure of the policy.
+        let blocks_on_panic = uncounted_decision(policy.on_error, received.kind) == Decision::Block
+            && recorder.finish == BackgroundMode::Detached;
+        match blocks_on_panic {
+            true => diagnostics::with_panic_exit_code(BLOCK_EXIT_CODE.into(), judge),
+            false => judge(),
+        }
     }
+}
 
-    fn judge_with_access(&self) -> PolicyOutcome {
+impl Judging<'_> {
+    fn judge(&self) -> PolicyOutcome {
         // The first failure of the policy itself.
         let mut failed: Option<String> = None;
 
@@ -97,7 +105,7 @@ impl PolicyRequest<'_> {
         let history = StoredFileHistory::of(self.state_dir);
 
         // The counts and the history of the team, locked from here on until they are saved.
-        let open = self.open();
+        let open = self.counts().open();
         let GateState { ledger, mut guard, .. } = open.gate_state.clone();
         let damage = open.damage.clone();
         let files = self.event.access.map(|_| history.read()).unwrap_or_default();
@@ -107,7 +115,12 @@ impl PolicyRequest<'_> {
         // The findings.
         let mut findings = judge(self.policy, self.rules, &Case::new(self.event, &team));
         findings.extend(checked);
-        let unread = team.unread + index.map_or(0, |_| self.unarchived);
+        let unread = team.unread
+            + index
+                .and(self.team)
+                .and_then(|team| self.call.found.unarchived.get(team))
+                .copied()
+                .unwrap_or_default();
         if unread > 0 {
             failed.get_or_insert(format!("{unread} of the team's files could not be read in time"));
         }
@@ -116,7 +129,7 @@ impl PolicyRequest<'_> {
 
         // The verdicts, by overrides and the loop guard.
         let uses_overrides = !findings.is_empty() || self.event.kind == EventKind::TaskCompleted;
-        let found_overrides = if uses_overrides { self.overrides().found(self.now) } else { None };
+        let found_overrides = if uses_overrides { self.overrides().found(self.event.at) } else { None };
         let counted = EvaluationInput {
             event: &self.event,
             findings: &findings,
@@ -128,11 +141,11 @@ impl PolicyRequest<'_> {
 
         // The state that the next call needs.
         budget::observe(self.policy, &self.event, &mut team);
-        if self.earlier_verdicts.is_none() {
+        if self.call.received.earlier_verdicts.is_none() {
             team.apply(&self.event, &evaluation.judgement());
         }
         let TeamState { mut ledger, members, .. } = team;
-        if self.archive.metadata_only {
+        if self.call.received.archive.metadata_only {
             ledger.forget_texts();
         }
         if open.is_locked()
@@ -157,42 +170,47 @@ impl PolicyRequest<'_> {
 
     /// Reads the spending of the run, if a gate needs it.
     fn spending(&self, team: &TeamState) -> io::Result<Option<RunSpending>> {
-        match self.run {
+        match &self.call.by.run {
             Some(run) if budget::needs_spending(self.policy, &Case::new(self.event, team)) => {
-                RunSpending::update(self.archive, run, self.prices)
+                RunSpending::update(&self.call.received.archive, run, &self.recorder.config.report.price)
             }
             _ => Ok(None),
         }
     }
 
     fn overrides(&self) -> OverrideFile {
-        OverrideFile::new(self.store, self.lock_timeout)
+        OverrideFile::new(&self.recorder.paths.store, self.recorder.config.log.lock_patience)
+    }
+
+    fn counts(&self) -> GateStateStore {
+        GateStateStore::new(self.state_dir.to_owned(), self.recorder.config.log.lock_patience)
+    }
+
+    fn team_name(&self) -> Option<&str> {
+        self.team.map(SafeName::as_str)
     }
 
     /// The team, from its files and without its history.
     fn team(&self, index: Option<&Index>, until: Option<Instant>) -> TeamState {
-        let live_first = self.archive.metadata_only;
-        let reader = SnapshotReader { archive: self.archive, client: Some(self.client), live_first, until };
-        let mut team = reader.team((self.team, self.event.payload.session()), index);
-        let lost = |why: &&str| Unreadable { path: String::new(), why: (*why).to_owned() };
-        team.unreadable.extend(self.problems.iter().map(lost));
-        TeamState { delivers_answers: self.delivers_answers, ..team }
-    }
-
-    /// Opens the run's counts, or only reads them if they cannot be locked.
-    fn open(&self) -> OpenGateState {
-        self.counts().open()
-    }
-
-    fn counts(&self) -> GateStateStore {
-        GateStateStore::new(self.state_dir.to_owned(), self.lock_timeout)
+        let (received, found) = (&self.call.received, &self.call.found);
+        let archive = &received.archive;
+        let (client, live_first) = (Some(received.client.as_path()), archive.metadata_only);
+        let reader = SnapshotReader { archive, client, live_first, until };
+        let mut team = reader.team((self.team_name(), self.event.payload.session()), index);
+        // Files of the team may be missing from the index.
+        let is_own = |subject: &CaptureScope| subject.team() == self.team;
+        let own = found.store_failures().filter(|failure| failure.subject.as_ref().is_some_and(is_own));
+        let lost = own.map(|failure| Unreadable { path: String::new(), why: failure.note.text.clone() });
+        team.unreadable.extend(lost);
+        let delivers_answers = delivers_answers(self.call.by.state.version.as_deref());
+        TeamState { delivers_answers, ..team }
     }
 
     /// Removes the findings that already have a verdict from the earlier call, and returns these verdicts.
     fn take_decided(&self, findings: &mut Vec<Finding>) -> Vec<Verdict> {
         let mut verdicts = Vec::new();
         findings.retain(|finding| {
-            let mut earlier = self.earlier_verdicts.into_iter().flatten();
+            let mut earlier = self.call.received.earlier_verdicts.iter().flatten();
             let Some(earlier) = earlier.find(|one| finding.verdict().is_same(one)) else { return true };
             // The earlier call turned a block that could not be counted into a warning.
             let finding = match earlier.decision {
@@ -211,7 +229,11 @@ impl PolicyRequest<'_> {
         if self.event.kind != EventKind::TaskCompleted
             || settings.check.is_empty()
             || settings.mode == Mode::Off
-            || self.overrides().read_active(self.now).pauses(Gate::CompletionCheck, self.policy, self.team)
+            || self.overrides().read_active(self.event.at).pauses(
+                Gate::CompletionCheck,
+                self.policy,
+                self.team_name(),
+            )
         {
             return None;
         }
@@ -219,7 +241,10 @@ impl PolicyRequest<'_> {
         let due = completion_check::due(self.policy, &Case::new(self.event, &team));
         let payload = self.event.payload;
         let id = payload.text("task_id").filter(|_| !due.is_empty())?;
-        let cwd = completion::directory(self.project, Path::new(payload.text("cwd").unwrap_or(".")));
+        let cwd = completion::directory(
+            self.recorder.env.project.as_deref(),
+            Path::new(payload.text("cwd").unwrap_or(".")),
+        );
         let checked = completion::run(&due, &cwd, completion::BUDGET);
         let owner = team.tasks.get(id).and_then(|task| task.owner.as_deref());
         let about = owner.or(self.event.actor.name.as_deref()).unwrap_or("unknown");
@@ -233,7 +258,7 @@ impl PolicyRequest<'_> {
         let counting = Counting {
             state: "",
             max_blocks: self.policy.max_blocks,
-            at: self.now.millis(),
+            at: self.event.at.millis(),
             ends_turn: true,
         };
         self.with_overrides(members, |allow| decide(&findings, &mut Guard::default(), &counting, allow))
@@ -247,21 +272,21 @@ impl PolicyRequest<'_> {
         evaluate: impl FnOnce(&mut dyn FnMut(&Finding) -> bool) -> Evaluation,
     ) -> Evaluation {
         let file = self.overrides();
-        let (overrides, mut used) = (LazyCell::new(|| file.read_active(self.now)), Vec::new());
+        let (overrides, mut used) = (LazyCell::new(|| file.read_active(self.event.at)), Vec::new());
         let evaluation = evaluate(&mut |finding| {
-            let name = match overrides.lift(finding, self.policy, self.team, members) {
+            let name = match overrides.lift(finding, self.policy, self.team_name(), members) {
                 Some(Lift::Pause) => return true,
                 Some(Lift::Allowance(name)) => name,
                 None => return false,
             };
-            let is_used_up = file.change(self.now, |overrides| overrides.use_up(name)).unwrap_or(false);
+            let is_used_up = file.change(self.event.at, |overrides| overrides.use_up(name)).unwrap_or(false);
             if is_used_up {
                 used.push(name.to_owned());
             }
             is_used_up
         });
         if evaluation.is_blocked() && !used.is_empty() {
-            let _ = file.change(self.now, |overrides| {
+            let _ = file.change(self.event.at, |overrides| {
                 used.retain(|name| !overrides.shutdowns.contains(name));
                 overrides.shutdowns.append(&mut used);
             });

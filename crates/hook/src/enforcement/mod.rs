@@ -12,7 +12,7 @@ mod tests;
 
 pub use access::access;
 pub use gate_state::{GateState, GateStateStore, run_of_session};
-pub(crate) use judge_event::{PolicyOutcome, PolicyRequest};
+pub(crate) use judge_event::PolicyOutcome;
 pub use overrides::{FoundOverrides, LONGEST_PAUSE, OverrideFile};
 pub use snapshot_reader::SnapshotReader;
 pub use spending::RunSpending;
