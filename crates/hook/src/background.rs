@@ -9,8 +9,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use super::call::Call;
-use super::command_line::FINISH;
-use super::{CalledBy, Recorder};
+use super::{CalledBy, FINISH, Recorder};
 use teamkeep_config::{Config, Files};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::payload::EventKind;
@@ -74,6 +73,36 @@ impl Recorder {
         if started.in_session {
             command.arg("--beside");
         }
+        process::start_background(&mut command)
+    }
+
+    /// Starts the shipper after transcripts were archived, if a session has ended or if it is due. Returns what went wrong.
+    pub fn ship(&self) -> Vec<String> {
+        let (shipping, ship) = (Shipping::of(&self.paths), &self.config.ship);
+        if !ship.is_configured() || !(shipping.is_requested() || shipping.is_due(ship.interval)) {
+            return Vec::new();
+        }
+        let started = self.start_shipper(&shipping);
+        started.err().map(|error| format!("cannot start {PROGRAM}: {error}")).into_iter().collect()
+    }
+
+    /// Starts the shipper, unless one runs: that one notices a request. A missing program is noted once a day.
+    fn start_shipper(&self, shipping: &Shipping) -> io::Result<()> {
+        // Also if it cannot be started: the next attempt is an interval later.
+        shipping.note_start()?;
+        if shipping.is_running()? {
+            return Ok(());
+        }
+        let Some(program) = find_shipper(&self.env) else {
+            if shipping.should_report_missing() {
+                let text = format!("[ship] is configured, but {PROGRAM} is not installed: nothing is sent");
+                diagnostics::note(&self.paths.diagnostics(), &self.clock, &text);
+            }
+            return Ok(());
+        };
+        // It must not keep the project's directory in use.
+        let mut command = Command::new(program);
+        command.args(["run", "--after-hook"]).current_dir("/").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
         process::start_background(&mut command)
     }
 }
@@ -324,37 +353,5 @@ impl Call<'_> {
             shipping.is_due(recorder.config.ship.interval)
         };
         if starts { recorder.start_shipper(&shipping) } else { Ok(()) }
-    }
-}
-
-impl Recorder {
-    /// Starts the shipper after transcripts were archived, if a session has ended or if it is due. Returns what went wrong.
-    pub fn ship(&self) -> Vec<String> {
-        let (shipping, ship) = (Shipping::of(&self.paths), &self.config.ship);
-        if !ship.is_configured() || !(shipping.is_requested() || shipping.is_due(ship.interval)) {
-            return Vec::new();
-        }
-        let started = self.start_shipper(&shipping);
-        started.err().map(|error| format!("cannot start {PROGRAM}: {error}")).into_iter().collect()
-    }
-
-    /// Starts the shipper, unless one runs: that one notices a request. A missing program is noted once a day.
-    fn start_shipper(&self, shipping: &Shipping) -> io::Result<()> {
-        // Also if it cannot be started: the next attempt is an interval later.
-        shipping.note_start()?;
-        if shipping.is_running()? {
-            return Ok(());
-        }
-        let Some(program) = find_shipper(&self.env) else {
-            if shipping.should_report_missing() {
-                let text = format!("[ship] is configured, but {PROGRAM} is not installed: nothing is sent");
-                diagnostics::note(&self.paths.diagnostics(), &self.clock, &text);
-            }
-            return Ok(());
-        };
-        // It must not keep the project's directory in use.
-        let mut command = Command::new(program);
-        command.args(["run", "--after-hook"]).current_dir("/").env_remove("CLAUDE_CODE_MESSAGING_TOKEN");
-        process::start_background(&mut command)
     }
 }

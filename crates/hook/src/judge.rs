@@ -86,15 +86,7 @@ impl Call<'_> {
     pub(crate) fn is_new(&self, verdict: &Verdict) -> bool {
         !self.received.earlier_verdicts.iter().flatten().any(|earlier| earlier.is_same(verdict))
     }
-}
 
-/// Whether only a member of a team makes such a call.
-fn proves_a_team(kind: EventKind, payload: &Payload) -> bool {
-    let sent = || Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain);
-    kind == EventKind::PreToolUse && (payload.tool() == Some(Tool::TeamDelete) || sent())
-}
-
-impl Call<'_> {
     pub(crate) fn record_verdicts(&mut self, evaluation: &Evaluation) {
         let kind = self.received.kind;
         let log = self.log();
@@ -143,6 +135,42 @@ impl Call<'_> {
         file.note_recorded(found)
             .map_err(|error| Error::caused("cannot mark the overrides as recorded", error))
     }
+
+    /// The verdict if the environment points the call elsewhere than an organization with fixed gates expects, as `on-error` defines
+    /// it. No gate fails then, but the gates may not see the team that Claude Code uses now, or the organization does not find the
+    /// recorded data. A warning is shown once in a session.
+    pub(super) fn redirected(&self) -> Option<Verdict> {
+        let (received, recorder) = (&self.received, self.received.recorder);
+        if !recorder.config.organization.fixes_gates() || !received.kind.can_be_blocked() {
+            return None;
+        }
+        let client = recorder.redirected_client(&received.client);
+        let Obstacle { what, fix } = client.or_else(|| recorder.redirected_store())?;
+        // The description has two paths.
+        let (what, fix) = (escaped(&what, 2 * MAX_CHARS), escaped(&fix, MAX_CHARS));
+        let on_error = recorder.config.policy.on_error;
+        let mut verdict = failure::verdict(on_error, received.kind, failure::REDIRECTED, String::new());
+        if verdict.decision == Decision::Block {
+            verdict.reason = format!(
+                "{what}. The organization has fixed gates and on-error = \"block\". Do not try \
+                 again; ask the user to {fix}, and to restart the session."
+            );
+            return Some(verdict);
+        }
+        verdict.reason = format!("{what}. To fix it, {fix}, and restart the session.");
+        // A store that cannot be written does not remember it, and is reported itself.
+        verdict.repeated = self.by.state.redirected || self.found.store_failures().next().is_some();
+        if on_error == OnError::Allow && !verdict.repeated {
+            verdict.decision = Decision::Warn;
+        }
+        Some(verdict)
+    }
+}
+
+/// Whether only a member of a team makes such a call.
+fn proves_a_team(kind: EventKind, payload: &Payload) -> bool {
+    let sent = || Sent::of(payload).is_some_and(|sent| sent.message.kind != MessageKind::Plain);
+    kind == EventKind::PreToolUse && (payload.tool() == Some(Tool::TeamDelete) || sent())
 }
 
 impl Recorder {
@@ -182,42 +210,7 @@ impl Recorder {
         };
         verdict
     }
-}
 
-// Whether the environment points a hook call elsewhere than an organization with fixed gates expects. No gate fails then,
-// but the gates may not see the team that Claude Code uses now, or the organization does not find the recorded data.
-
-impl Call<'_> {
-    /// The verdict if the call is redirected, as `on-error` defines it. A warning is shown once in a session.
-    pub(super) fn redirected(&self) -> Option<Verdict> {
-        let (received, recorder) = (&self.received, self.received.recorder);
-        if !recorder.config.organization.fixes_gates() || !received.kind.can_be_blocked() {
-            return None;
-        }
-        let client = recorder.redirected_client(&received.client);
-        let Obstacle { what, fix } = client.or_else(|| recorder.redirected_store())?;
-        // The description has two paths.
-        let (what, fix) = (escaped(&what, 2 * MAX_CHARS), escaped(&fix, MAX_CHARS));
-        let on_error = recorder.config.policy.on_error;
-        let mut verdict = failure::verdict(on_error, received.kind, failure::REDIRECTED, String::new());
-        if verdict.decision == Decision::Block {
-            verdict.reason = format!(
-                "{what}. The organization has fixed gates and on-error = \"block\". Do not try \
-                 again; ask the user to {fix}, and to restart the session."
-            );
-            return Some(verdict);
-        }
-        verdict.reason = format!("{what}. To fix it, {fix}, and restart the session.");
-        // A store that cannot be written does not remember it, and is reported itself.
-        verdict.repeated = self.by.state.redirected || self.found.store_failures().next().is_some();
-        if on_error == OnError::Allow && !verdict.repeated {
-            verdict.decision = Decision::Warn;
-        }
-        Some(verdict)
-    }
-}
-
-impl Recorder {
     /// The session's transcript is in `client`, and Claude Code writes new files elsewhere.
     fn redirected_client(&self, client: &Path) -> Option<Obstacle> {
         let named = self.paths.client.as_deref().filter(|named| !fs::is_same_path(named, client))?;

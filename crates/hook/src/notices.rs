@@ -1,12 +1,18 @@
-//! The response as far as no verdict decides it: to a malformed payload and to SessionStart, and warnings of policy files.
+//! The response as far as no verdict decides it: to a malformed payload and to SessionStart, warnings of policy files, and the block of a
+//! TeamDelete whose files could not be stored, which no gate or pause changes.
 
 use super::call::Call;
 use super::{MAX_CHARS, Recorder};
+use crate::attribution::BlockedDeletes;
+use crate::facts::TeamNote;
 use crate::response::Response;
 use teamkeep_config::project::{Trust, name_of};
-use teamkeep_config::{Code, OnError, Problem, source};
+use teamkeep_config::{Code, OnError, OnFailure, Problem, source};
 use teamkeep_model::payload::EventKind;
-use teamkeep_policy::{escaped, failure};
+use teamkeep_model::words::count;
+use teamkeep_model::{Limit, Note, Severity};
+use teamkeep_policy::{Reason, escaped, failure};
+use teamkeep_store::archive::CaptureScope;
 use teamkeep_system::command::quoted;
 
 impl Call<'_> {
@@ -35,6 +41,109 @@ impl Call<'_> {
         let notice = if received.starts_session() { recorder.untrusted_notice() } else { None };
         (watches || broken.is_some() || notice.is_some())
             .then(|| Response::begin(&watched, broken.as_deref(), notice.as_deref()))
+    }
+
+    /// Warns the user once per session and file content, at the first judged event without another response. The model does not
+    /// get the warning: only the user may trust the file.
+    pub(crate) fn notify_trust_change(&mut self) {
+        let received = &self.received;
+        let starts = received.starts_session();
+        if !starts && !received.kind.can_be_blocked() {
+            return;
+        }
+        let Some((problem, hash)) = received.recorder.changed_project() else { return };
+        if self.by.state.changed_project.as_ref() == Some(&hash) {
+            return;
+        }
+        // At SessionStart, another message lists the disabled commands.
+        if !starts {
+            if self.outcome.response != Response::allow() || received.payload.malformed.is_some() {
+                return;
+            }
+            let path = escaped(&problem.path.display().to_string(), MAX_CHARS);
+            let reason = match problem.code {
+                Code::TrustGone => format!("{path}: {}", problem.message),
+                _ => format!(
+                    "{path} changed after it was trusted: the project's checks and rules are disabled until \
+                     you trust it again (teamkeep policy trust)"
+                ),
+            };
+            self.outcome.response = Response::notify_user(&format!("teamkeep: {reason}"));
+            let verdict = failure::verdict(OnError::Allow, received.kind, failure::UNTRUSTED, reason);
+            self.record_verdict(&verdict, &self.log());
+        }
+        self.by.state.changed_project = Some(hash);
+    }
+
+    /// Blocks a TeamDelete if something could not be archived. If the store itself fails, it stays blocked: the loss could not
+    /// even be recorded. Files that a working store cannot archive block it `max-blocks` times, because it may be impossible to
+    /// change them; the count starts again when fewer of them are left.
+    pub(crate) fn block_unarchived_delete(&mut self) -> Option<Response> {
+        let (received, found) = (&self.received, &self.found);
+        if !received.deletes {
+            return None;
+        }
+        let team = self.by.resolved.team.as_ref();
+        // Problems of another team do not block, if it is known which team is deleted.
+        let is_deleted = |subject: &CaptureScope| team.is_none() || subject.team() == team;
+        let concerns = |of_team: &&TeamNote| of_team.subject.as_ref().is_none_or(is_deleted);
+        let own = || found.notes.iter().filter(concerns).map(|of_team| &of_team.note);
+        let mut problems: Vec<&Note> = own().filter(|note| note.is_store_failure()).collect();
+        if !team.and_then(|team| found.teams.get(team)).is_some_and(|index| index.present) {
+            problems.extend(found.overlooked());
+        }
+        let store_works = problems.is_empty();
+        problems.extend(own().filter(|note| note.severity == Severity::Loss && !note.is_store_failure()));
+        if problems.is_empty() {
+            self.by.state.refused = None;
+            return None;
+        }
+        let texts: Vec<&str> = problems.iter().map(|note| note.text.as_str()).collect();
+        let why = texts.join("; ");
+        if received.recorder.config.archive.on_failure == OnFailure::Warn {
+            let what = "TeamDelete is allowed although the team could not be archived";
+            return Some(Response::failed(format!("teamkeep: {what}: {why}")));
+        }
+        if store_works {
+            let files = problems.iter().map(|note| note.files()).sum();
+            let before = received.before.refused.filter(|before| before.files <= files);
+            let times = before.map_or(0, |before| before.times);
+            if times >= received.recorder.config.policy.max_blocks {
+                let lost = format!(
+                    "TeamDelete is allowed after {} although not everything was archived: {why}",
+                    count(times, "block")
+                );
+                let response = Response::failed(format!("teamkeep: {lost}"));
+                self.outcome.lost_with_team = Some(lost);
+                return Some(response);
+            }
+            self.by.state.refused = Some(BlockedDeletes { times: times + 1, files });
+        }
+        let team = team.map_or_else(|| "the team".to_owned(), |team| format!("team {:?}", team.as_str()));
+        let paths = &received.recorder.paths;
+        let (store, config) = (paths.store.display(), paths.config.display());
+        // One remedy helps only if the same limit is behind every problem.
+        let limits = problems.iter().map(|note| note.limit());
+        let limit = limits.reduce(|one, other| one.filter(|_| one == other)).flatten();
+        let remedy = match limit.map(Limit::key) {
+            Some(None) => "Delete again: each attempt continues where the last one stopped".to_owned(),
+            Some(Some(key)) => {
+                format!("Ask the user to raise `{key}` under [archive] in {config}, then delete again")
+            }
+            None => format!(
+                "Ask the user to free disk space or to fix the permissions of {store}, then delete again"
+            ),
+        };
+        // File names are untrusted.
+        let why = escaped(&why, MAX_CHARS);
+        let reason = Reason::default()
+            .then(&format!(
+                "teamkeep blocks TeamDelete: {team} could not be archived, and deleting it now would lose data that is \
+                 not recorded yet ({why})."
+            ))
+            .instead(&format!("{remedy}; `on-failure = \"warn\"` under [archive] in {config} turns this off."));
+        let (reason, advice) = reason.finish();
+        Some(Response::block(EventKind::PreToolUse, format!("{reason} {advice}")))
     }
 }
 
@@ -67,6 +176,15 @@ impl Recorder {
             "teamkeep: ignoring an invalid policy file: {code} at {place}{more}. See: teamkeep config check"
         ))
     }
+
+    fn changed_project(&self) -> Option<(&Problem, String)> {
+        let left_out =
+            self.problems.iter().find(|problem| is_unapplied(problem.code) || problem.is_error())?;
+        let trust = Trust::load(&self.paths.trust()).ok()?;
+        trust.of(&name_of(&left_out.path))?;
+        let hash = source::hash(&left_out.path).map(|hash| hash.to_hex().to_string());
+        Some((left_out, hash.unwrap_or_default()))
+    }
 }
 
 fn shell_quoted(path: &str) -> String {
@@ -76,49 +194,4 @@ fn shell_quoted(path: &str) -> String {
 /// Whether this problem disables the checks and rules of a project.
 pub(crate) fn is_unapplied(code: Code) -> bool {
     matches!(code, Code::Untrusted | Code::TrustGone)
-}
-
-impl Call<'_> {
-    /// Warns the user once per session and file content, at the first judged event without another response. The model does not
-    /// get the warning: only the user may trust the file.
-    pub(crate) fn notify_trust_change(&mut self) {
-        let received = &self.received;
-        let starts = received.starts_session();
-        if !starts && !received.kind.can_be_blocked() {
-            return;
-        }
-        let Some((problem, hash)) = received.recorder.changed_project() else { return };
-        if self.by.state.changed_project.as_ref() == Some(&hash) {
-            return;
-        }
-        // At SessionStart, another message lists the disabled commands.
-        if !starts {
-            if self.outcome.response != Response::allow() || received.payload.malformed.is_some() {
-                return;
-            }
-            let path = escaped(&problem.path.display().to_string(), MAX_CHARS);
-            let reason = match problem.code {
-                Code::TrustGone => format!("{path}: {}", problem.message),
-                _ => format!(
-                    "{path} changed after it was trusted: the project's checks and rules are disabled until \
-                     you trust it again (teamkeep policy trust)"
-                ),
-            };
-            self.outcome.response = Response::notify_user(&format!("teamkeep: {reason}"));
-            let verdict = failure::verdict(OnError::Allow, received.kind, failure::UNTRUSTED, reason);
-            self.record_verdict(&verdict, &self.log());
-        }
-        self.by.state.changed_project = Some(hash);
-    }
-}
-
-impl Recorder {
-    fn changed_project(&self) -> Option<(&Problem, String)> {
-        let left_out =
-            self.problems.iter().find(|problem| is_unapplied(problem.code) || problem.is_error())?;
-        let trust = Trust::load(&self.paths.trust()).ok()?;
-        trust.of(&name_of(&left_out.path))?;
-        let hash = source::hash(&left_out.path).map(|hash| hash.to_hex().to_string());
-        Some((left_out, hash.unwrap_or_default()))
-    }
 }

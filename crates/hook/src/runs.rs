@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::call::{Call, is_left_behind};
+use super::call::Call;
 use crate::attribution::CallContext;
+use crate::facts::is_left_behind;
 use teamkeep_model::Tool;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::payload::{EventKind, shown_task};
@@ -109,37 +110,7 @@ impl Call<'_> {
         }
         Ok(())
     }
-}
 
-fn deleted_team(context: &CallContext<'_>) -> Option<SafeName> {
-    if context.kind != EventKind::PostToolUse || context.payload.tool() != Some(Tool::TeamDelete) {
-        return None;
-    }
-    let response = context.payload.tool_response();
-    if response.get("success").and_then(Value::as_bool) == Some(false) {
-        return None;
-    }
-    let name = response.get("team_name").and_then(Value::as_str).or(context.state.team.as_deref())?;
-    context.directory(name)
-}
-
-/// Whether the lead's process has ended. Age is not context, and a session that calls a hook is running.
-fn is_crashed(context: &CallContext<'_>, index: &Index) -> bool {
-    let Some(pid) = index.lead_pid else { return false };
-    let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
-    let calls = (context.client_pid == Some(pid) && !process::is_different_process(pid, space, start))
-        || index.is_led_by(context.payload.session());
-    !calls && process::is_gone(pid, space, start)
-}
-
-/// The time of a run's last event. Its end may be noticed days later.
-fn last_activity(logs: &Logs, index: &Index) -> Option<Timestamp> {
-    let lines = logs.run(&index.run).and_then(|log| log::tail(&log, MAX_TAIL_BYTES, |_| true).ok());
-    let event = lines.and_then(|mut lines| lines.pop()).map(|line| line.recorded.at);
-    event.or(Some(index.at)).filter(|at| at.is_valid())
-}
-
-impl Call<'_> {
     /// Notes what the call shows about runs: who takes part, and which begin again or end. Returns whether any has ended.
     pub(crate) fn update_runs(&mut self) -> bool {
         let closed_pending = self.received.archive.close_pending_runs(Duration::ZERO);
@@ -160,9 +131,7 @@ impl Call<'_> {
         let closed = self.close_runs();
         self.outcome.note("close the run", closed).unwrap_or_default() || closed_pending
     }
-}
 
-impl Call<'_> {
     pub(crate) fn join_run(&mut self, own: &CaptureScope) -> bool {
         let context = self.received.context();
         let Some(session) = &self.received.session else { return true };
@@ -202,9 +171,7 @@ impl Call<'_> {
         });
         self.outcome.note("note the session in its run", updated).is_some()
     }
-}
 
-impl Call<'_> {
     /// Records which panes' processes are gone, when a turn of the lead begins or ends. Later, with the end of the run, all
     /// are gone.
     fn note_gone_panes(&self) -> io::Result<()> {
@@ -234,9 +201,7 @@ impl Call<'_> {
                 leads && !index.ended && pid.is_some_and(|pid| index.lead_pid != Some(pid))
             })
     }
-}
 
-impl Call<'_> {
     /// Stores the task list that the session names, and captures it: at the next call, parts of it may be deleted.
     pub(crate) fn capture_named_list(&mut self) {
         let received = &self.received;
@@ -292,6 +257,34 @@ impl Call<'_> {
                 || highest().is_some_and(|highest| was_given(&highest, task.as_str()))
         })
     }
+}
+
+fn deleted_team(context: &CallContext<'_>) -> Option<SafeName> {
+    if context.kind != EventKind::PostToolUse || context.payload.tool() != Some(Tool::TeamDelete) {
+        return None;
+    }
+    let response = context.payload.tool_response();
+    if response.get("success").and_then(Value::as_bool) == Some(false) {
+        return None;
+    }
+    let name = response.get("team_name").and_then(Value::as_str).or(context.state.team.as_deref())?;
+    context.directory(name)
+}
+
+/// Whether the lead's process has ended. Age is not context, and a session that calls a hook is running.
+fn is_crashed(context: &CallContext<'_>, index: &Index) -> bool {
+    let Some(pid) = index.lead_pid else { return false };
+    let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+    let calls = (context.client_pid == Some(pid) && !process::is_different_process(pid, space, start))
+        || index.is_led_by(context.payload.session());
+    !calls && process::is_gone(pid, space, start)
+}
+
+/// The time of a run's last event. Its end may be noticed days later.
+fn last_activity(logs: &Logs, index: &Index) -> Option<Timestamp> {
+    let lines = logs.run(&index.run).and_then(|log| log::tail(&log, MAX_TAIL_BYTES, |_| true).ok());
+    let event = lines.and_then(|mut lines| lines.pop()).map(|line| line.recorded.at);
+    event.or(Some(index.at)).filter(|at| at.is_valid())
 }
 
 fn was_given(highest: &[u8], task: &str) -> bool {

@@ -6,7 +6,8 @@
 use std::io;
 use std::path::Path;
 
-use super::call::{BEFORE_DELETE, Call};
+use super::call::Call;
+use super::facts::BEFORE_DELETE;
 use teamkeep_model::Tool;
 use teamkeep_model::event::{ActorKind, SafeName};
 use teamkeep_model::payload::EventKind;

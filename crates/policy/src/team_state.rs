@@ -136,9 +136,7 @@ impl TeamState {
             self.ledger.permit_shutdown(judgement.permitted);
         }
     }
-}
 
-impl TeamState {
     /// Records the states of the tasks at an event, but not of those that were never in progress.
     pub(super) fn note_tasks(&mut self, event: &JudgedEvent<'_>) {
         // In a backtest, the file can be stored after the change.
