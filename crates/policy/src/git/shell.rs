@@ -33,11 +33,8 @@ pub(super) struct ShellLine {
     pub is_complete: bool,
 }
 
-/// The line cannot be understood from here on.
-#[derive(Debug)]
-struct NotUnderstood;
-
-type Scanned = Result<(), NotUnderstood>;
+/// `None` if the line cannot be understood from here on.
+type Scanned = Option<()>;
 
 impl ShellLine {
     pub(super) fn parse(line: &str) -> ShellLine {
@@ -46,7 +43,7 @@ impl ShellLine {
         }
         let line = without_documents(line);
         let mut scanner = Scanner { rest: line.chars(), parts: Vec::new(), depth: 0 };
-        let is_complete = scanner.list(None).is_ok();
+        let is_complete = scanner.list(None).is_some();
         ShellLine { parts: scanner.parts, is_complete }
     }
 }
@@ -67,14 +64,14 @@ impl Scanner<'_> {
     /// Commands until a character, or to the end of the line. The present command is still quoted, without redirections.
     fn list(&mut self, end: Option<char>) -> Scanned {
         if self.depth > MAX_DEPTH {
-            return Err(NotUnderstood);
+            return None;
         }
         self.depth += 1;
         let mut command = String::new();
         loop {
             let Some(c) = self.rest.next() else {
                 if end.is_some() {
-                    return Err(NotUnderstood);
+                    return None;
                 }
                 break;
             };
@@ -98,7 +95,7 @@ impl Scanner<'_> {
                 // The start of a function, whose body counts as run.
                 '(' if self.take_if(|c| c == ')').is_some() => command.clear(),
                 // The start of an array or of a pattern.
-                '(' => return Err(NotUnderstood),
+                '(' => return None,
                 // The end of a pattern of `case`.
                 ')' => command.clear(),
                 '<' | '>' => self.redirection(c, &mut command)?,
@@ -113,7 +110,7 @@ impl Scanner<'_> {
         self.parts.push(Part::Open);
         self.list(Some(')'))?;
         self.parts.push(Part::Close);
-        Ok(())
+        Some(())
     }
 
     fn peek(&self) -> Option<char> {
@@ -127,12 +124,12 @@ impl Scanner<'_> {
     }
 
     fn end_command(&mut self, command: &mut String) -> Scanned {
-        let words = shlex::split(&std::mem::take(command)).ok_or(NotUnderstood)?;
+        let words = shlex::split(&std::mem::take(command))?;
         let words: Vec<String> = words.into_iter().filter(|word| !word.starts_with(REDIRECTED)).collect();
         if !words.is_empty() {
             self.parts.push(Part::Command(words));
         }
-        Ok(())
+        Some(())
     }
 
     /// A backslash before the end of a line continues the line.
@@ -149,10 +146,10 @@ impl Scanner<'_> {
     fn single_quoted(&mut self, command: &mut String) -> Scanned {
         command.push('\'');
         loop {
-            let c = self.rest.next().ok_or(NotUnderstood)?;
+            let c = self.rest.next()?;
             command.push(c);
             if c == '\'' {
-                return Ok(());
+                return Some(());
             }
         }
     }
@@ -160,7 +157,7 @@ impl Scanner<'_> {
     fn double_quoted(&mut self, command: &mut String) -> Scanned {
         command.push('"');
         loop {
-            match self.rest.next().ok_or(NotUnderstood)? {
+            match self.rest.next()? {
                 '"' => break,
                 '\\' => self.escape(command),
                 c @ ('$' | '`') => self.expansion(c, command)?,
@@ -168,13 +165,13 @@ impl Scanner<'_> {
             }
         }
         command.push('"');
-        Ok(())
+        Some(())
     }
 
     /// An expansion after its first character.
     fn expansion(&mut self, first: char, command: &mut String) -> Scanned {
         if self.depth > MAX_DEPTH {
-            return Err(NotUnderstood);
+            return None;
         }
         self.depth += 1;
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -184,10 +181,10 @@ impl Scanner<'_> {
             self.parts.extend(inner.parts);
             self.parts.push(Part::Close);
             if !inner.is_complete {
-                return Err(NotUnderstood);
+                return None;
             }
         } else if self.rest.as_str().starts_with("((") {
-            let (_, rest) = self.rest.as_str().split_once("))").ok_or(NotUnderstood)?;
+            let (_, rest) = self.rest.as_str().split_once("))")?;
             self.rest = rest.chars();
         } else if self.take_if(|c| c == '(').is_some() {
             self.subshell()?;
@@ -198,20 +195,20 @@ impl Scanner<'_> {
         } else if self.take_if(|c| "@*#?-$!".contains(c)).is_none() {
             command.push_str("\\$");
             self.depth -= 1;
-            return Ok(());
+            return Some(());
         }
         self.depth -= 1;
         command.push(UNKNOWN);
-        Ok(())
+        Some(())
     }
 
     /// The text up to a character that ends a quotation, without its escapes.
-    fn text_to(&mut self, end: char) -> Result<String, NotUnderstood> {
+    fn text_to(&mut self, end: char) -> Option<String> {
         let mut text = String::new();
         loop {
-            match self.rest.next().ok_or(NotUnderstood)? {
+            match self.rest.next()? {
                 '\\' => text.extend(self.rest.next()),
-                c if c == end => return Ok(text),
+                c if c == end => return Some(text),
                 c => text.push(c),
             }
         }
@@ -221,7 +218,7 @@ impl Scanner<'_> {
     fn braces(&mut self) -> Scanned {
         let (mut skipped, mut level) = (String::new(), 1);
         while level > 0 {
-            match self.rest.next().ok_or(NotUnderstood)? {
+            match self.rest.next()? {
                 '\\' => self.escape(&mut skipped),
                 '"' => self.double_quoted(&mut skipped)?,
                 c @ ('$' | '`') => self.expansion(c, &mut skipped)?,
@@ -230,7 +227,7 @@ impl Scanner<'_> {
                 _ => {}
             }
         }
-        Ok(())
+        Some(())
     }
 
     /// A redirection after its first character.
@@ -250,7 +247,7 @@ impl Scanner<'_> {
         }
         while self.take_if(|c| matches!(c, ' ' | '\t')).is_some() {}
         command.extend([' ', REDIRECTED]);
-        Ok(())
+        Some(())
     }
 }
 
