@@ -10,10 +10,9 @@ use serde_json::{Map, Value as Json, json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue, Error};
 
-use super::budget::contradictions;
 use super::kinds::{Rejection, quoted};
 use super::pattern::{self, BoundedRegex, RegexTooCostly};
-use super::policy::blockable_events;
+use super::policy::{blockable_events, contradictions};
 use super::settings::{Entry, parse};
 use super::source::{Code, Problem, ProblemSeverity, Source};
 use super::{Config, Mode, REDACTABLE, Rule};
@@ -480,14 +479,11 @@ fn collect_entries(value: &Spanned<DeValue<'_>>, path: String, entries: &mut Vec
     }
 }
 
-/// The entries of one table of a list.
-pub(super) struct Item<'a>(pub Vec<&'a Entry>);
-
-/// The tables of a list, in the order of the file.
+/// The entries of each table of a list, in the order of the file.
 pub(super) fn items<'a>(
     entries: impl Iterator<Item = &'a Entry>,
     list: &str,
-) -> impl Iterator<Item = Item<'a>> {
+) -> impl Iterator<Item = Vec<&'a Entry>> {
     let mut items: BTreeMap<usize, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
         let index = entry.path.strip_prefix(list).and_then(|rest| rest.strip_prefix('[')?.split(']').next());
@@ -495,5 +491,5 @@ pub(super) fn items<'a>(
             items.entry(index).or_default().push(entry);
         }
     }
-    items.into_values().map(Item)
+    items.into_values()
 }

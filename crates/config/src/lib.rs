@@ -80,7 +80,6 @@ macro_rules! described {
     };
 }
 
-mod budget;
 pub mod check;
 mod kinds;
 pub mod layers;
@@ -96,7 +95,6 @@ mod settings;
 mod ship;
 pub mod source;
 
-pub use budget::{Budget, Limit, LimitScope};
 pub use kinds::{parse_duration, parse_size};
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, last_on_error, misnamed_file};
 pub(crate) use model::REDACTABLE;

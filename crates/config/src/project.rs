@@ -124,7 +124,7 @@ pub(super) fn renumbered(entries: &[&Entry], there: &Settings, source: &Source, 
         entries.iter().filter_map(|entry| Some(entry.path.split_once('[')?.0)).collect();
     for list in lists {
         for (index, item) in (length(there, list)..).zip(items(entries.iter().copied(), list)) {
-            for entry in item.0 {
+            for entry in item {
                 if let Some((_, name)) = entry.path.rsplit_once("].") {
                     all.insert(format!("{list}[{index}].{name}"), entry.setting(source, layer));
                 }
