@@ -14,21 +14,17 @@
 //! 5. Tests in `crates/policy/src/tests`, and a section of `docs/reference/policy.md`. The reference of the configuration and its
 //!    schema are generated, and snapshots that list all gates, such as those of `explain`, fail until they have the new one.
 
-mod add_everything;
 pub mod budget;
 pub mod completion_check;
-mod edit_collision;
-mod history_rewrite;
 mod idle;
 mod lead_stops_early;
 mod premature_shutdown;
 mod protect_lead;
+mod shared_files;
 mod team_size;
 mod unfinished_dependencies;
 
-use super::{
-    Access, Case, Decision, Finding, GitLoss, JudgedEvent, MAX_TEXT_CHARS, Reason, Rules, escaped, failure,
-};
+use super::{Access, Case, Decision, Finding, JudgedEvent, MAX_TEXT_CHARS, Reason, Rules, escaped, failure};
 use teamkeep_config::{Gate, Mode, OnError, Policy};
 use teamkeep_model::payload::EventKind;
 
@@ -64,9 +60,9 @@ fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
         Gate::ReportBeforeIdle => idle::without_report(policy, case),
         Gate::TeamSize => team_size::judge(policy, case),
         Gate::LeadStopsEarly => lead_stops_early::judge(policy, case),
-        Gate::EditCollision => edit_collision::judge(policy, case),
-        Gate::HistoryRewrite => return history_rewrite::judge(policy, case),
-        Gate::AddEverything => add_everything::judge(policy, case),
+        Gate::EditCollision => shared_files::edit_collision(policy, case),
+        Gate::HistoryRewrite => return shared_files::history_rewrite(policy, case),
+        Gate::AddEverything => shared_files::add_everything(policy, case),
         Gate::Budget => return budget::judge(policy, case),
         Gate::CompletionCheck | Gate::Rule => None,
     };
@@ -88,14 +84,6 @@ pub fn reads_team(policy: &Policy, rules: &Rules<'_>, event: &JudgedEvent<'_>) -
         kind => kind.can_be_blocked(),
     };
     by_gate || rules.concern(event)
-}
-
-/// The losses by the git commands that an event is about to run.
-fn git_losses<'a>(case: &Case<'a>) -> &'a [GitLoss] {
-    match case.event.access {
-        Some(Access::Git(git)) => &git.losses,
-        _ => &[],
-    }
 }
 
 /// The agent that the event is about, if the gate, which judges the event, does it by the team's files.
