@@ -147,7 +147,7 @@ impl<'a> SnapshotCursor<'a> {
             };
             let Ok(bytes) = self.archive.content(self.run, object) else { continue };
             match file.parse(&bytes) {
-                Some(content) => self.team.put_file(content),
+                Some(facts) => self.team.put_file(file, facts),
                 None => {
                     self.team.remove_file(file);
                     self.flawed.insert(path, Flaw::of(path, &bytes).unwrap_or(Flaw::NotJson));

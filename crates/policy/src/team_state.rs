@@ -9,9 +9,7 @@ use crate::spending::Spending;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::event::{LEAD, MAX_ENTRIES};
 use teamkeep_model::payload::{EventKind, TaskUpdate};
-use teamkeep_model::team::{
-    FileContent, Lists, Mail, PlanNotice, Task, TeamFile, TeamPath, mailbox, task_key,
-};
+use teamkeep_model::team::{Facts, Lists, Mail, PlanNotice, Task, TeamFile, TeamPath, mailbox, task_key};
 
 /// The team at the moment of the event.
 #[derive(Debug, Clone, Default)]
@@ -83,18 +81,21 @@ impl TeamState {
         hasher.finalize().to_hex()[..16].to_owned()
     }
 
-    pub fn put_file(&mut self, content: FileContent) {
-        match content {
-            FileContent::Roster(members) => self.members = members,
-            FileContent::Mail(owner, Mail { unread, plans }) => {
+    pub fn put_file(&mut self, file: TeamFile<'_>, facts: Facts) {
+        match (file, facts) {
+            (TeamFile::Roster, Facts::Roster(members)) => self.members = members,
+            (TeamFile::Inbox(owner), Facts::Inbox(Mail { unread, plans })) => {
                 match plans.is_empty() {
-                    true => self.plans.remove(&owner),
-                    false => self.plans.insert(owner.clone(), plans),
+                    true => self.plans.remove(owner),
+                    false => self.plans.insert(owner.to_owned(), plans),
                 };
-                self.mail.insert(owner, unread);
+                self.mail.insert(owner.to_owned(), unread);
             }
-            FileContent::Task(Some(task)) => drop(self.tasks.insert(task.id.clone(), task)),
-            FileContent::Task(None) => {}
+            (TeamFile::Task(list, _), Facts::Task(Some(task))) => {
+                let id = task_key(list, &task.id);
+                self.tasks.insert(id.clone(), Task { id, ..task });
+            }
+            _ => {}
         }
     }
 
@@ -221,7 +222,7 @@ mod tests {
         ];
         for (path, text) in files {
             let file = TeamFile::of(path, &Lists::of_team(None)).unwrap();
-            state.put_file(file.parse(text.as_bytes()).unwrap());
+            state.put_file(file, file.parse(text.as_bytes()).unwrap());
         }
         assert_eq!((state.tasks.len(), state.mail["bob"], state.members.len()), (1, 1, 1));
         let lists = Lists::of_team(None);

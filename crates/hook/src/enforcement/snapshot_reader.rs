@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use teamkeep_model::json;
-use teamkeep_model::team::{FileContent, Flaw, TeamFile};
+use teamkeep_model::team::{Facts, Flaw, TeamFile};
 use teamkeep_policy::{TeamState, Unreadable};
 use teamkeep_store::archive::{Archive, CapturedFile, Index, RunContents};
 use teamkeep_system::fs::{self};
@@ -48,20 +48,18 @@ impl SnapshotReader<'_> {
                 state.unread = files.len() - number;
                 break;
             }
-            match self.content(&mut contents, *file) {
-                Ok(content) => state.put_file(content),
+            match self.facts(&mut contents, *file) {
+                Ok(facts) => state.put_file(file.1, facts),
                 Err(why) => state.unreadable.extend(Unreadable::of(file.0, why, &lists)),
             }
         }
         state
     }
 
-    fn content(&self, contents: &mut RunContents, file: ListedFile<'_>) -> Result<FileContent, &'static str> {
+    fn facts(&self, contents: &mut RunContents, file: ListedFile<'_>) -> Result<Facts, &'static str> {
         let (path, file, captured) = file;
-        if let Some(facts) = captured.facts.clone().filter(|_| !self.live_first)
-            && let Some(content) = file.content(facts)
-        {
-            return Ok(content);
+        if let Some(facts) = captured.facts.clone().filter(|_| !self.live_first) {
+            return Ok(facts);
         }
         let largest = self.archive.largest;
         // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.

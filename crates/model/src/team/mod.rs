@@ -14,7 +14,7 @@ pub use config::{Member, Task, TeamConfig};
 pub use inbox::{IdleReason, InboxEntry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
 pub use names::{directory, erasing, is_uuid, mailbox, reached, spelled, without_reference, without_team};
-pub use team_file::{Facts, FileContent, Mail, PlanNotice, TeamFile, task_key};
+pub use team_file::{Facts, Mail, PlanNotice, TeamFile, task_key};
 pub use token_usage::{MessageUsage, Terms, Tokens};
 
 /// The first of these keys that has a text.

@@ -14,23 +14,14 @@ pub enum TeamFile<'a> {
     Task(&'a str, &'a str),
 }
 
-#[derive(Debug, Clone)]
-pub enum FileContent {
-    Roster(Vec<String>),
-    /// The owner of an inbox and its content.
-    Mail(String, Mail),
-    /// A task; `None` for one that is not work.
-    Task(Option<Task>),
-}
-
-/// The part of a file that the gates need. The index of a team keeps it, so that a judged call need not read unchanged files again.
+/// The content of a file as far as the gates need it. The index of a team keeps it, so that a judged call need not read unchanged files again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Facts {
     /// The names in the roster.
     Roster(Vec<String>),
     Inbox(Mail),
-    /// A task, of whose other fields only `blockedBy` and `metadata` are kept; `None` for one that is not work.
+    /// A task; `None` for one that is not work. Of its raw fields, an index has only `blockedBy` and `metadata`.
     Task(Option<Task>),
 }
 
@@ -44,7 +35,7 @@ impl Facts {
         if bytes.len() > MAX_FILE_BYTES {
             return None;
         }
-        let facts = match TeamFile::of(path, &Lists::of_team(None))?.facts(bytes)? {
+        let facts = match TeamFile::of(path, &Lists::of_team(None))?.parse(bytes)? {
             Facts::Task(Some(task)) => Facts::Task(Some(task.without_texts()?)),
             facts => facts,
         };
@@ -110,11 +101,7 @@ impl<'a> TeamFile<'a> {
     }
 
     /// Parses the content; `None` if it is not a file that Claude Code reads: see [`Flaw`](crate::team::Flaw).
-    pub fn parse(self, bytes: &[u8]) -> Option<FileContent> {
-        self.content(self.facts(bytes)?)
-    }
-
-    fn facts(self, bytes: &[u8]) -> Option<Facts> {
+    pub fn parse(self, bytes: &[u8]) -> Option<Facts> {
         Some(match self {
             TeamFile::Roster => {
                 let members = TeamConfig::parse(bytes)?.members;
@@ -124,18 +111,6 @@ impl<'a> TeamFile<'a> {
             TeamFile::Task(_, name) => {
                 Facts::Task(Some(Task::parse(name, bytes)?).filter(|task| !task.is_tracker()))
             }
-        })
-    }
-
-    /// The content of this file; `None` if the facts are of another kind of file.
-    pub fn content(self, facts: Facts) -> Option<FileContent> {
-        Some(match (self, facts) {
-            (TeamFile::Roster, Facts::Roster(names)) => FileContent::Roster(names),
-            (TeamFile::Inbox(owner), Facts::Inbox(mail)) => FileContent::Mail(owner.to_owned(), mail),
-            (TeamFile::Task(list, _), Facts::Task(task)) => {
-                FileContent::Task(task.map(|task| Task { id: task_key(list, &task.id), ..task }))
-            }
-            _ => return None,
         })
     }
 }
@@ -187,9 +162,9 @@ mod tests {
             assert!(!json.contains("long") && !json.contains("description"), "{json}");
             assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
             let file = TeamFile::of(path, &Lists::of_team(Some("t"))).unwrap();
-            let (kept, parsed) = (file.content(facts).unwrap(), file.parse(text.as_bytes()).unwrap());
+            let (kept, parsed) = (facts, file.parse(text.as_bytes()).unwrap());
             match (kept, parsed) {
-                (FileContent::Task(Some(kept)), FileContent::Task(Some(parsed))) => {
+                (Facts::Task(Some(kept)), Facts::Task(Some(parsed))) => {
                     let blocked_by = (kept.blocked_by(), parsed.blocked_by());
                     assert_eq!(blocked_by.0, blocked_by.1);
                     assert_eq!(kept.raw.get("metadata"), parsed.raw.get("metadata"));
