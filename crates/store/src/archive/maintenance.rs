@@ -1,4 +1,4 @@
-//! Adds and removes whole runs. Hook calls do not take part: an added run appears when it is complete, and a removed one
+//! Adds, compresses and removes whole runs. Hook calls do not take part: an added run appears when it is complete, and a removed one
 //! disappears at once. Removed files are first moved aside and finally deleted, so that an interrupted removal leaves an
 //! intact store.
 
@@ -6,8 +6,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::contents;
 use super::directory::{Archive, read_index};
+use super::journal_points::MAIN;
 use super::run::RunRecord;
+use crate::packed;
 use teamkeep_model::event::Id;
 use teamkeep_model::time::HOUR;
 use teamkeep_system::error::{Error, Result};
@@ -63,6 +66,22 @@ impl Archive {
         }
         let staging = Staging { dir: root.join(call.as_str()) };
         fs::private_dir(&staging.dir).map(|()| staging)
+    }
+
+    /// Compresses the contents and the journal of a run that has ended, unless the run continues. After an error, the files that
+    /// are not compressed are unchanged.
+    pub fn compress(&self, run: &RunRecord) -> io::Result<()> {
+        let Some(dir) = self.run_dir(&run.run) else { return Ok(()) };
+        for path in [contents::DATA, contents::LIST, MAIN].map(|name| dir.join(name)) {
+            packed::compress(&path, |draft, size| {
+                let Some(subject) = run.subject() else { return Ok(()) };
+                let Some(_lock) = self.lock(&subject)? else { return Ok(()) };
+                let has_ended = self.run(&run.run).is_some_and(|now| now.ended_at.is_some());
+                let is_same = has_ended && path.symlink_metadata()?.len() == size;
+                if is_same { packed::replace(&path, draft) } else { Ok(()) }
+            })?;
+        }
+        Ok(())
     }
 }
 

@@ -6,7 +6,6 @@
 
 mod capture;
 mod capture_in_progress;
-mod compress;
 mod contents;
 mod directory;
 mod index;
