@@ -12,7 +12,7 @@ use serde_json::Value;
 use teamkeep_config::{Policy, Rule};
 use teamkeep_model::event::Recorded;
 use teamkeep_model::payload::{EventKind, Payload};
-use teamkeep_policy::gates::{budget, completion_check};
+use teamkeep_policy::gates::{budget, tasks};
 use teamkeep_policy::spending::Spending;
 use teamkeep_policy::{
     Case, Decision, Evaluation, EvaluationInput, Guard, JudgedEvent, Judgement, Rules, TeamState, Verdict,
@@ -138,7 +138,7 @@ impl<'a> Replay<'a> {
         }
         let (mut findings, not_judged) = {
             let case = Case::new(event, team);
-            (judge(self.policy, self.rules, &case), !completion_check::due(self.policy, &case).is_empty())
+            (judge(self.policy, self.rules, &case), !tasks::due(self.policy, &case).is_empty())
         };
         findings.extend(self.record.findings(recorded, self.policy));
         let counted =

@@ -16,7 +16,7 @@ use teamkeep_hook::response::Response;
 use teamkeep_model::event::{Recorded, SafeName};
 use teamkeep_model::payload::{self, KNOWN, Payload};
 use teamkeep_model::{Tool, time};
-use teamkeep_policy::gates::{budget, completion_check};
+use teamkeep_policy::gates::{budget, tasks};
 use teamkeep_policy::{
     Access, Case, Decision, EvaluationInput, Finding, Guard, JudgedEvent, Lift, Rules, Verdict, evaluate,
     judge,
@@ -207,7 +207,7 @@ fn gate_results(source: &PolicySource, case: &Case<'_>, findings: &[Finding]) ->
         })
     };
     let tool = event.payload.tool().unwrap_or(Tool::Other);
-    let due: Vec<&str> = completion_check::due(policy, case).iter().map(|check| check.run.as_str()).collect();
+    let due: Vec<&str> = tasks::due(policy, case).iter().map(|check| check.run.as_str()).collect();
     let of_gate = |gate: Gate| {
         let (kind, tools) = gate.event()?;
         let result = match gate {

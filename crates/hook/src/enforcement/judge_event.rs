@@ -20,7 +20,7 @@ use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::payload::EventKind;
 use teamkeep_policy::failure::uncounted_decision;
-use teamkeep_policy::gates::{budget, completion_check};
+use teamkeep_policy::gates::{budget, tasks};
 use teamkeep_policy::{
     Case, Counting, Decision, Evaluation, EvaluationInput, FileHistory, Finding, Guard, JudgedEvent, Ledger,
     Lift, Rules, TeamState, Unreadable, Verdict, decide, evaluate, judge, reads_team, uncounted,
@@ -238,7 +238,7 @@ impl Judging<'_> {
             return None;
         }
         let team = TeamState { ledger: self.counts().read().ledger, ..team.clone() };
-        let due = completion_check::due(self.policy, &Case::new(self.event, &team));
+        let due = tasks::due(self.policy, &Case::new(self.event, &team));
         let payload = self.event.payload;
         let id = payload.text("task_id").filter(|_| !due.is_empty())?;
         let cwd = completion::directory(

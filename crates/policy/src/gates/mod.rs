@@ -7,7 +7,7 @@
 //!    section is a line of `only_mode!`.
 //! 2. Its defaults in `crates/config/src/default.toml`, and `ProjectRule::of` in `crates/config/src/project.rs` for keys other than
 //!    `mode` that a project may set.
-//! 3. A file here with a `mod` line, and a line in [`findings`] and in [`subject_of`]. If it needs the team's files after a tool has run,
+//! 3. A function in a file here, and a line in [`findings`] and in [`subject_of`]. If it needs the team's files after a tool has run,
 //!    it is also named in [`reads_team`], and with a state of its own in `judge_event.rs`.
 //! 4. If it judges tools that no hook is installed for: `add_gate` in `crates/settings/src/needs.rs`. If `explain` cannot judge it
 //!    without the working tree: `src/commands/policy/explain.rs`.
@@ -15,14 +15,11 @@
 //!    schema are generated, and snapshots that list all gates, such as those of `explain`, fail until they have the new one.
 
 pub mod budget;
-pub mod completion_check;
-mod idle;
-mod lead_stops_early;
-mod premature_shutdown;
-mod protect_lead;
+mod end_of_turn;
 mod shared_files;
+mod shutdown;
+pub mod tasks;
 mod team_size;
-mod unfinished_dependencies;
 
 use super::{Access, Case, Decision, Finding, JudgedEvent, MAX_TEXT_CHARS, Reason, Rules, escaped, failure};
 use teamkeep_config::{Gate, Mode, OnError, Policy};
@@ -53,13 +50,13 @@ fn judges(gate: Gate, policy: &Policy, event: &JudgedEvent<'_>) -> bool {
 /// The findings of a gate for an event that it judges. Completion checks run commands, and rules are evaluated together: neither is done here.
 fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let finding = match gate {
-        Gate::PrematureShutdown => return premature_shutdown::judge(policy, case),
-        Gate::ProtectLead => protect_lead::judge(policy, case),
-        Gate::IdleWithWork => idle::with_work(policy, case),
-        Gate::UnfinishedDependencies => unfinished_dependencies::judge(policy, case),
-        Gate::ReportBeforeIdle => idle::without_report(policy, case),
+        Gate::PrematureShutdown => return shutdown::premature_shutdown(policy, case),
+        Gate::ProtectLead => shutdown::protect_lead(policy, case),
+        Gate::IdleWithWork => end_of_turn::idle_with_work(policy, case),
+        Gate::UnfinishedDependencies => tasks::unfinished_dependencies(policy, case),
+        Gate::ReportBeforeIdle => end_of_turn::report_before_idle(policy, case),
         Gate::TeamSize => team_size::judge(policy, case),
-        Gate::LeadStopsEarly => lead_stops_early::judge(policy, case),
+        Gate::LeadStopsEarly => end_of_turn::lead_stops_early(policy, case),
         Gate::EditCollision => shared_files::edit_collision(policy, case),
         Gate::HistoryRewrite => return shared_files::history_rewrite(policy, case),
         Gate::AddEverything => shared_files::add_everything(policy, case),
@@ -90,11 +87,11 @@ pub fn reads_team(policy: &Policy, rules: &Rules<'_>, event: &JudgedEvent<'_>) -
 fn subject_of(gate: Gate, policy: &Policy, case: &Case<'_>) -> Option<String> {
     let actor = || case.actor().to_owned();
     match gate {
-        Gate::PrematureShutdown => premature_shutdown::subject(policy, case),
-        Gate::IdleWithWork | Gate::ReportBeforeIdle => idle::blockable_idler(case).map(str::to_owned),
-        Gate::UnfinishedDependencies => unfinished_dependencies::update(case).map(|_| actor()),
+        Gate::PrematureShutdown => shutdown::subject(policy, case),
+        Gate::IdleWithWork | Gate::ReportBeforeIdle => end_of_turn::blockable_idler(case).map(str::to_owned),
+        Gate::UnfinishedDependencies => tasks::update(case).map(|_| actor()),
         Gate::TeamSize => team_size::spawned(case).filter(|_| policy.team_size.most > 0).map(|_| actor()),
-        Gate::LeadStopsEarly => lead_stops_early::is_lead(case).then(actor),
+        Gate::LeadStopsEarly => end_of_turn::is_lead(case).then(actor),
         Gate::ProtectLead | Gate::CompletionCheck | Gate::Rule => None,
         // They read the team's files only to describe a conflict.
         Gate::EditCollision | Gate::HistoryRewrite | Gate::AddEverything | Gate::Budget => None,

@@ -1,7 +1,7 @@
 //! Verdicts for the recorded runs.
 
 use super::trace::{Found, play};
-use crate::gates::completion_check;
+use crate::gates::tasks;
 use crate::{Decision, Finding};
 use teamkeep_config::{Check, Mode, Policy};
 use teamkeep_model::payload::EventKind;
@@ -129,14 +129,14 @@ fn checks_are_due_at_completions_and_not_at_ends_of_turns() {
     for name in WITH_TASKS {
         let mut due = Vec::new();
         play(name, &policy, |facts| {
-            if !completion_check::due(&policy, facts).is_empty() {
+            if !tasks::due(&policy, facts).is_empty() {
                 due.push(facts.event.payload.text("teammate_name").unwrap().to_owned());
             }
         });
         assert_eq!(due, ["alice", "carol"], "{name}");
     }
     policy.completion_check.mode = Mode::Off;
-    play("v328-inprocess", &policy, |facts| assert!(completion_check::due(&policy, facts).is_empty()));
+    play("v328-inprocess", &policy, |facts| assert!(tasks::due(&policy, facts).is_empty()));
 }
 
 #[test]
