@@ -17,27 +17,20 @@ use teamkeep_system::process::{Outcome, Run};
 /// After this time the session starts without the facts.
 const BRIEF_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The agent, and the run that it takes part in or took part in before its session was resumed.
-struct BriefReader {
-    run: String,
-    /// `None` if it can be any agent in the lead's process.
-    name: Option<String>,
-    loss: ContextLoss,
-}
-
 impl Call<'_> {
     /// Adds the facts to the response, if the agent of a team has lost its context at this call.
     pub(crate) fn add_team_context(&mut self) {
-        let Some(reader) = self.brief_reader() else { return };
-        let found = self.outcome.note("find the facts about the team", self.facts_for(&reader));
+        let Some(arguments) = self.brief_arguments() else { return };
+        let found = self.outcome.note("find the facts about the team", brief(&arguments));
         if let Some(facts) = found.filter(|facts| !facts.is_empty()) {
             let response = std::mem::take(&mut self.outcome.response);
             self.outcome.response = response.and_context(self.received.kind, &facts);
         }
     }
 
-    /// The agent that has lost its context.
-    fn brief_reader(&self) -> Option<BriefReader> {
+    /// The arguments of `teamkeep brief` for the agent that has lost its context: the run that it takes part in, or took part in
+    /// before its session was resumed, and its name, unless it can be any agent in the lead's process.
+    fn brief_arguments(&self) -> Option<Vec<String>> {
         let (received, by) = (&self.received, &self.by);
         let wanted = &received.recorder.config.context;
         let can_respond = received.kind == EventKind::SessionStart && self.outcome.response.exit == 0;
@@ -60,35 +53,31 @@ impl Call<'_> {
             ActorKind::Teammate => Some(by.actor.name.clone()?),
             _ => return None,
         };
-        Some(BriefReader { run, name, loss })
+        let mut arguments = vec![run, "--after".to_owned(), loss.name().to_owned()];
+        // A name can begin with a dash.
+        arguments.extend(name.map(|name| format!("--agent={name}")));
+        arguments.extend(["--max-bytes".to_owned(), wanted.max_bytes().to_string()]);
+        Some(arguments)
     }
 
     /// Whether a call without an agent certainly is the lead's.
     fn is_surely_of_lead(&self) -> bool {
         self.by.state.version.as_deref().is_none_or(names_agents)
     }
+}
 
-    /// The text of `teamkeep brief`; empty if the run has no such agent.
-    fn facts_for(&self, reader: &BriefReader) -> Result<String> {
-        let size = self.received.recorder.config.context.max_bytes();
-        let program = command_line().map_err(|error| Error::caused("cannot find this program", error))?;
-        let mut command = Command::new(program);
-        command.args(["brief", &reader.run, "--after", reader.loss.name()]);
-        if let Some(name) = &reader.name {
-            // A name can begin with a dash.
-            command.arg(format!("--agent={name}"));
+/// The text of `teamkeep brief`; empty if the run has no such agent.
+fn brief(arguments: &[String]) -> Result<String> {
+    let program = command_line().map_err(|error| Error::caused("cannot find this program", error))?;
+    let mut command = Command::new(program);
+    command.arg("brief").args(arguments);
+    let collected = Run::new(command, BRIEF_TIMEOUT).collect(TeamContext::MAX_BYTES as usize);
+    match collected.map_err(|error| Error::caused("cannot run `teamkeep brief`", error))? {
+        (Outcome::Ended(status), text) if status.success() => Ok(String::from_utf8_lossy(&text).into_owned()),
+        (Outcome::Ended(status), _) => Err(Error::new(format!("`teamkeep brief` ended with {status}"))),
+        (Outcome::TimedOut, _) => {
+            Err(Error::new(format!("`teamkeep brief` took longer than {} s", BRIEF_TIMEOUT.as_secs())))
         }
-        command.args(["--max-bytes", &size.to_string()]);
-        let collected = Run::new(command, BRIEF_TIMEOUT).collect(TeamContext::MAX_BYTES as usize);
-        match collected.map_err(|error| Error::caused("cannot run `teamkeep brief`", error))? {
-            (Outcome::Ended(status), text) if status.success() => {
-                Ok(String::from_utf8_lossy(&text).into_owned())
-            }
-            (Outcome::Ended(status), _) => Err(Error::new(format!("`teamkeep brief` ended with {status}"))),
-            (Outcome::TimedOut, _) => {
-                Err(Error::new(format!("`teamkeep brief` took longer than {} s", BRIEF_TIMEOUT.as_secs())))
-            }
-            (Outcome::Stopped, _) => Ok(String::new()),
-        }
+        (Outcome::Stopped, _) => Ok(String::new()),
     }
 }
