@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fs_err::File;
 
@@ -30,15 +31,16 @@ pub(super) fn cost_of(own: u64, back: u64) -> u64 {
 #[derive(Debug, Default)]
 pub struct RunContents {
     dir: PathBuf,
-    main: Option<ContentFiles>,
-    /// The files of a call that did not get the lock, with the name of their list: only one stays open.
+    /// The files with the name of their list.
+    main: Option<(String, ContentFiles)>,
+    /// Those of a call that did not get the lock: only one stays open.
     other: Option<(String, ContentFiles)>,
-    /// Where contents are, by the part of their hash that lines have. `None` is the main list.
-    by_hash: HashMap<String, Vec<(Option<String>, u64)>>,
+    /// Where contents are, by the part of their hash that lines have: in which list, and at which line.
+    by_hash: HashMap<String, Vec<(Arc<str>, u64)>>,
     /// Why a list could not be read at the last attempt: it may have any content.
     unread: Option<io::Error>,
     /// How far each list was read for `by_hash`.
-    read: HashMap<Option<String>, u64>,
+    read: HashMap<Arc<str>, u64>,
 }
 
 impl RunContents {
@@ -49,7 +51,7 @@ impl RunContents {
 
     /// Reads the content whose line in the main list begins at this offset.
     pub(in crate::archive) fn at(&mut self, line: u64) -> io::Result<StoredContent> {
-        self.files(None)?.rebuild(line)
+        self.files(LIST)?.rebuild(line)
     }
 
     /// The last complete content of a file, if it can be read.
@@ -65,7 +67,7 @@ impl RunContents {
     pub fn get(&mut self, hash: &str) -> Result<Vec<u8>, ContentError> {
         let mut failure = None;
         for (list, line) in self.places(hash) {
-            match self.files(list.as_deref()).and_then(|files| files.get(line)) {
+            match self.files(&list).and_then(|files| files.get(line)) {
                 Ok(bytes) if super::hash(&bytes) == hash => return Ok(bytes),
                 Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
@@ -89,7 +91,7 @@ impl RunContents {
     pub(in crate::archive) fn open(&mut self, hash: &str) -> io::Result<Option<Box<dyn Read>>> {
         // If there are several, one of them can be damaged.
         let [(list, line)] = &*self.places(hash) else { return Ok(None) };
-        let files = self.files(list.as_deref())?;
+        let files = self.files(list)?;
         let Ok(Entry { at, len, base: None, .. }) = files.entry(*line) else { return Ok(None) };
         let Blocks::Plain(file, _) = &files.data else { return Ok(None) };
         Ok(Some(Box::new(OwnBytes { file: file.try_clone()?, at, end: at.saturating_add(len) })))
@@ -97,11 +99,11 @@ impl RunContents {
 
     /// The place of a content in the main list.
     pub(super) fn place_of(&mut self, hash: &str) -> Option<u64> {
-        self.places(hash).into_iter().find_map(|(list, line)| list.is_none().then_some(line))
+        self.places(hash).into_iter().find_map(|(list, line)| (&*list == LIST).then_some(line))
     }
 
     /// Where a content is stored. Lists are read again if it is not known.
-    fn places(&mut self, hash: &str) -> Vec<(Option<String>, u64)> {
+    fn places(&mut self, hash: &str) -> Vec<(Arc<str>, u64)> {
         if !self.by_hash.contains_key(super::digits(hash)) {
             self.refresh();
         }
@@ -112,12 +114,12 @@ impl RunContents {
     fn refresh(&mut self) {
         self.unread = None;
         let names = fs::entries(&self.dir).filter_map(|entry| entry.file_name().into_string().ok());
-        let mut lists: Vec<Option<String>> = names.filter_map(|name| list_of(&name)).collect();
-        lists.sort();
+        let mut lists: Vec<Arc<str>> = names.filter_map(|name| list_of(&name)).collect();
+        lists.sort_by_key(|list| (**list != *LIST, list.clone()));
         lists.dedup();
         for list in lists {
             let from = self.read.get(&list).copied().unwrap_or_default();
-            let files = match self.files(list.as_deref()) {
+            let files = match self.files(&list) {
                 Ok(files) => files,
                 Err(error) => {
                     self.unread = Some(error);
@@ -136,33 +138,21 @@ impl RunContents {
         }
     }
 
-    /// The files with this list; `None` is the main one.
-    fn files(&mut self, list: Option<&str>) -> io::Result<&mut ContentFiles> {
-        let dir = &self.dir;
-        let (known, name) = match list {
-            None => (&mut self.main, LIST),
-            Some(list) => {
-                if self.other.as_ref().is_none_or(|(known, _)| known != list) {
-                    self.other = Some((list.to_owned(), ContentFiles::open(dir, list)?));
-                }
-                let files = self.other.as_mut().map(|(_, files)| files);
-                return files.ok_or_else(|| io::ErrorKind::NotFound.into());
-            }
-        };
-        match known {
-            Some(files) => Ok(files),
-            none => Ok(none.insert(ContentFiles::open(dir, name)?)),
+    /// The files with this list.
+    fn files(&mut self, list: &str) -> io::Result<&mut ContentFiles> {
+        let open = if list == LIST { &mut self.main } else { &mut self.other };
+        if open.as_ref().is_none_or(|(known, _)| known != list) {
+            *open = Some((list.to_owned(), ContentFiles::open(&self.dir, list)?));
         }
+        let files = open.as_mut().map(|(_, files)| files);
+        files.ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 }
 
-/// The list that a file of a run is, if it is one: `None` inside for the main list.
-fn list_of(name: &str) -> Option<Option<String>> {
+/// The list that a file of a run is, if it is one.
+fn list_of(name: &str) -> Option<Arc<str>> {
     let name = name.strip_suffix(".gz").unwrap_or(name);
-    match name {
-        LIST => Some(None),
-        _ => (name.starts_with("contents-") && name.ends_with(".jsonl")).then(|| Some(name.to_owned())),
-    }
+    (name == LIST || (name.starts_with("contents-") && name.ends_with(".jsonl"))).then(|| name.into())
 }
 
 /// The data file of a list.
