@@ -116,19 +116,31 @@ impl Archive {
             let _ = std::fs::rename(dir.join("run.json"), dir.join("run.json.damaged"));
         }
         let first = self.journal(&index.run).snapshots.into_iter().next();
-        RunRecord {
-            v: 1,
-            run: index.run.clone(),
-            team: subject.team().map(ToString::to_string),
-            lead_session: index.lead_session.clone(),
-            created_at: index.created(index.at),
-            started_at: first.map_or_else(|| index.at, |first| first.at),
-            client_pid: index.lead_pid,
-            config_dir: index.config_dir.clone(),
-            shares_name: matches!(subject, CaptureScope::TeamIn(..)),
-            metadata_only: self.metadata_only,
-            ..RunRecord::default()
+        self.described(subject, index, None, first.map_or(index.at, |first| first.at))
+    }
+
+    /// The description of a run by its index: the known one updated, or a new one of a run that is seen now.
+    pub(super) fn described(
+        &self,
+        subject: &CaptureScope,
+        index: &Index,
+        known: Option<RunRecord>,
+        now: Timestamp,
+    ) -> RunRecord {
+        let (v, run, team) = (1, index.run.clone(), subject.team().map(ToString::to_string));
+        let mut record = known.unwrap_or_else(|| RunRecord { v, run, team, ..RunRecord::default() });
+        if !record.started_at.is_valid() {
+            record.started_at = now;
         }
+        record.metadata_only |= self.metadata_only;
+        let session = || subject.team().is_none().then(|| subject.name().to_string());
+        record.lead_session = index.lead_session.clone().or(record.lead_session).or_else(session);
+        record.created_at = index.created(now).or(record.created_at);
+        record.client_pid = index.lead_pid.or(record.client_pid);
+        record.config_dir = index.config_dir.clone().or(record.config_dir);
+        record.shares_name = matches!(subject, CaptureScope::TeamIn(..));
+        record.called = index.called.clone().or(record.called);
+        record
     }
 }
 

@@ -12,7 +12,7 @@ use super::directory::Archive;
 use super::index::CapturedFile;
 use super::journal::{Change, Snapshot};
 use super::journal_points::{JournalPoint, MAIN, point_after, single_journal};
-use super::run::{CaptureScope, RunRecord};
+use super::run::CaptureScope;
 use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
 use crate::metadata_only;
@@ -136,33 +136,14 @@ impl CaptureInProgress<'_> {
         let is_stale = known.as_ref().is_none_or(|run| archive.metadata_only && !run.metadata_only);
         if self.run_changed || is_stale {
             let rebuilt = || dir.exists().then(|| archive.rebuilt_run(subject, &self.index));
-            let record = self.record(known.or_else(rebuilt));
+            let mut record = archive.described(subject, &self.index, known.or_else(rebuilt), call.at);
+            record.continues = record.continues.or_else(|| self.continues.clone());
             match call.durable {
                 true => lock.run_file(&record)?.write_synced(&record)?,
                 false => lock.run_file(&record)?.write(&record)?,
             }
         }
         Ok(())
-    }
-
-    /// The run's description, new or updated.
-    fn record(&self, known: Option<RunRecord>) -> RunRecord {
-        let Target { archive, subject, call, .. } = self.target;
-        let (v, run, team) = (1, self.index.run.clone(), subject.team().map(ToString::to_string));
-        let mut record = known.unwrap_or_else(|| RunRecord { v, run, team, ..RunRecord::default() });
-        if !record.started_at.is_valid() {
-            record.started_at = call.at;
-        }
-        record.metadata_only |= archive.metadata_only;
-        record.continues = record.continues.or_else(|| self.continues.clone());
-        let session = || subject.team().is_none().then(|| subject.name().to_string());
-        record.lead_session = self.index.lead_session.clone().or(record.lead_session).or_else(session);
-        record.created_at = self.index.created(call.at).or(record.created_at);
-        record.client_pid = self.index.lead_pid.or(record.client_pid);
-        record.config_dir = self.index.config_dir.clone().or(record.config_dir);
-        record.shares_name = matches!(subject, CaptureScope::TeamIn(..));
-        record.called = self.index.called.clone().or(record.called);
-        record
     }
 
     fn append(&mut self, snapshot: &Snapshot, dir: &Path) -> io::Result<()> {
