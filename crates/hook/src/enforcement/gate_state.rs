@@ -2,7 +2,7 @@
 //! `files.json` with the history of files.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -47,8 +47,23 @@ impl GateStateStore {
     /// The counts with the history of files, for reading only; empty if they cannot be read.
     pub fn read(&self) -> GateState {
         let mut gate_state = self.read_with_damage().0;
-        gate_state.ledger.files = StoredFileHistory::of(&self.dir).read();
+        gate_state.ledger.files = self.files();
         gate_state
+    }
+
+    /// The history of the files and commits of the run's agents: `files.json`. Only a call that a gate for shared files judges
+    /// reads it. A file that cannot be read is an empty history: gates that prevent mistakes must not fail for their own records.
+    pub(super) fn files(&self) -> FileHistory {
+        self.history().known().map(|Stored(history)| history).unwrap_or_default()
+    }
+
+    /// Replaces the history if it changed. The caller holds the lock.
+    pub(super) fn write_files(&self, before: &FileHistory, now: &FileHistory) -> io::Result<()> {
+        if before == now { Ok(()) } else { self.history().exchange(&Stored(now.clone())) }
+    }
+
+    fn history(&self) -> JsonFile<Stored> {
+        JsonFile::at(self.dir.join("files.json"))
     }
 
     fn file(&self) -> JsonFile<GateState> {
@@ -111,33 +126,12 @@ fn state_and_damage(read: Content<GateState>) -> (GateState, Option<String>) {
     }
 }
 
-/// The content of that file.
+/// The content of `files.json`.
 #[derive(Serialize, Deserialize)]
 #[serde(transparent)]
 struct Stored(FileHistory);
 
 impl JsonDocument for Stored {}
-
-/// The stored history of the files and commits of a run's agents: `files.json` in its directory. Only a call that a gate for shared
-/// files judges reads it.
-pub(super) struct StoredFileHistory(JsonFile<Stored>);
-
-impl StoredFileHistory {
-    /// Of the run with this directory.
-    pub(super) fn of(dir: &Path) -> StoredFileHistory {
-        StoredFileHistory(JsonFile::at(dir.join("files.json")))
-    }
-
-    /// A file that cannot be read is an empty history: gates that prevent mistakes must not fail for their own records.
-    pub(super) fn read(&self) -> FileHistory {
-        self.0.known().map(|Stored(history)| history).unwrap_or_default()
-    }
-
-    /// Replaces the history if it changed. The caller holds the lock of the run's counts.
-    pub(super) fn write(&self, before: &FileHistory, now: &FileHistory) -> io::Result<()> {
-        if before == now { Ok(()) } else { self.0.exchange(&Stored(now.clone())) }
-    }
-}
 
 #[cfg(test)]
 mod tests {

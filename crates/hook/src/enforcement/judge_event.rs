@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::access::access;
 use super::completion;
-use super::gate_state::{GateState, GateStateStore, StoredFileHistory};
+use super::gate_state::{GateState, GateStateStore};
 use super::overrides::{FoundOverrides, OverrideFile};
 use super::snapshot_reader::SnapshotReader;
 use super::spending::RunSpending;
@@ -41,8 +41,8 @@ struct Judging<'a> {
     team: Option<&'a SafeName>,
     /// The last snapshot index of the team.
     index: Option<&'a Index>,
-    /// The directory of the run, or of the session as long as it has no run: it has the counts.
-    state_dir: &'a Path,
+    /// The counts of the run, or of the session as long as it has no run.
+    counts: &'a GateStateStore,
 }
 
 /// How an event was judged, and what went wrong meanwhile.
@@ -70,13 +70,13 @@ impl Call<'_> {
             payload: &received.payload,
             access: None,
         };
+        let counts = &GateStateStore::new(log.dir().to_owned(), recorder.config.log.lock_patience);
         let judge = || {
             // Before the lock is taken, because git is asked.
-            let access = access(policy, &event, || StoredFileHistory::of(log.dir()).read());
+            let access = access(policy, &event, || counts.files());
             let event = JudgedEvent { access: access.as_ref(), ..event };
             let index = team.and_then(|team| self.found.teams.get(team));
-            let state_dir = log.dir();
-            Judging { call: self, recorder, policy, rules, event, team, index, state_dir }.judge()
+            Judging { call: self, recorder, policy, rules, event, team, index, counts }.judge()
         };
         // A panic in a gate is handled like any other failure of the policy.
         let blocks_on_panic = uncounted_decision(policy.on_error, received.kind) == Decision::Block
@@ -102,13 +102,12 @@ impl Judging<'_> {
             failed = Some(format!("cannot read the spending of the team: {error}"));
             None
         });
-        let history = StoredFileHistory::of(self.state_dir);
 
         // The counts and the history of the team, locked from here on until they are saved.
-        let open = self.counts().open();
+        let open = self.counts.open();
         let GateState { ledger, mut guard, .. } = open.gate_state.clone();
         let damage = open.damage.clone();
-        let files = self.event.access.map(|_| history.read()).unwrap_or_default();
+        let files = self.event.access.map(|_| self.counts.files()).unwrap_or_default();
         team.ledger = Ledger { files: files.clone(), ..ledger };
         team.spending = spent.map(|spent| spent.priced(&team, None)).unwrap_or_default();
 
@@ -149,7 +148,7 @@ impl Judging<'_> {
             ledger.forget_texts();
         }
         if open.is_locked()
-            && let Err(error) = history.write(&files, &ledger.files)
+            && let Err(error) = self.counts.write_files(&files, &ledger.files)
         {
             failed.get_or_insert(error.to_string());
         }
@@ -180,10 +179,6 @@ impl Judging<'_> {
 
     fn overrides(&self) -> OverrideFile {
         OverrideFile::new(&self.recorder.paths.store, self.recorder.config.log.lock_patience)
-    }
-
-    fn counts(&self) -> GateStateStore {
-        GateStateStore::new(self.state_dir.to_owned(), self.recorder.config.log.lock_patience)
     }
 
     fn team_name(&self) -> Option<&str> {
@@ -237,7 +232,7 @@ impl Judging<'_> {
         {
             return None;
         }
-        let team = TeamState { ledger: self.counts().read().ledger, ..team.clone() };
+        let team = TeamState { ledger: self.counts.read().ledger, ..team.clone() };
         let due = tasks::due(self.policy, &Case::new(self.event, &team));
         let payload = self.event.payload;
         let id = payload.text("task_id").filter(|_| !due.is_empty())?;
