@@ -19,7 +19,7 @@ use teamkeep_model::words::one_line;
 use teamkeep_system::clock::Clock;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs;
-use teamkeep_system::os::input::TimedInput;
+use teamkeep_system::os::process::TimedInput;
 use teamkeep_system::process::{MAX_OUTPUT_BYTES, Outcome, Run, program, shell_code};
 
 /// The settings for an address `s3://…`.

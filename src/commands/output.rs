@@ -149,7 +149,7 @@ pub fn open(path: &Path) -> Result<()> {
         let path = path.display();
         Error::caused(format!("cannot open {path}"), why).hint(format!("open it in a browser: {path}"))
     };
-    for opener in os::places::OPENERS {
+    for opener in os::OPENERS {
         let mut command = program(opener);
         command.arg(path).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         return match command.status() {
@@ -159,7 +159,7 @@ pub fn open(path: &Path) -> Result<()> {
             Ok(status) => Err(failed(format!("{opener} failed ({status})").into())),
         };
     }
-    Err(failed(format!("{} is not installed", os::places::OPENERS.join(" or ")).into()))
+    Err(failed(format!("{} is not installed", os::OPENERS.join(" or ")).into()))
 }
 
 /// Ends a dry run, whose output has `would delete` or `would restore`: prints the present command line without `--dry-run`, and with this option.

@@ -16,7 +16,7 @@ use super::source::{self, Code, Problem, Read, Source};
 use teamkeep_system::{fs, os};
 
 /// The organization's file. An environment variable cannot name another one: users could then avoid it.
-pub const ORGANIZATION_FILE: &str = os::places::ORGANIZATION_FILE;
+pub const ORGANIZATION_FILE: &str = os::ORGANIZATION_FILE;
 /// The most names in a path of a table.
 const MAX_PATH_NAMES: usize = 4;
 /// The table that only the organization's file can have.

@@ -241,7 +241,7 @@ pub fn resolve_links(path: &Path) -> Result<PathBuf> {
 // 2.1.330.
 
 /// The directory with managed settings. No environment variable names another one, here or in Claude Code.
-const DIRECTORY: &str = os::places::MANAGED_SETTINGS;
+const DIRECTORY: &str = os::MANAGED_SETTINGS;
 /// teamkeep's own drop-in file.
 const DROP_IN: &str = "50-teamkeep.json";
 /// No other hooks run than those of managed settings.

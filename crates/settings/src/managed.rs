@@ -16,7 +16,7 @@ use super::version::{FIRST_WITH_DROP_INS, Version};
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::os;
 use teamkeep_system::os::access::{closed_mode, exposure};
-use teamkeep_system::os::places::HOMES;
+use teamkeep_system::os::HOMES;
 
 /// The install records of managed settings.
 ///
@@ -24,13 +24,13 @@ use teamkeep_system::os::places::HOMES;
 /// Their directory cannot be created.
 pub fn records() -> Result<InstallRecords> {
     // On macOS, the organization's configuration is in the same directory, and every user reads it.
-    make_public_directories(Path::new(os::places::SYSTEM))?;
+    make_public_directories(Path::new(os::SYSTEM))?;
     Ok(known_records())
 }
 
 /// [`records`], without creating their directory.
 pub fn known_records() -> InstallRecords {
-    InstallRecords::at(Path::new(os::places::SYSTEM).join("installs"))
+    InstallRecords::at(Path::new(os::SYSTEM).join("installs"))
 }
 
 /// The file to install into: where teamkeep's hooks already are, else a drop-in file if this version of Claude Code reads

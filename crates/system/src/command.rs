@@ -40,7 +40,7 @@ pub fn beside(program: &Path, name: &str) -> PathBuf {
 
 /// The name of the file of a program.
 pub fn file_of(name: &str) -> String {
-    format!("{name}{}", os::places::PROGRAM_SUFFIX)
+    format!("{name}{}", os::PROGRAM_SUFFIX)
 }
 
 /// Whether it is a file that this user can execute.

@@ -31,14 +31,14 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ),
     ("TRACEPARENT", "W3C trace context of the hook call; recorded with each event if it is valid"),
     ("TMUX_PANE", "Pane of a teammate in split-pane mode; set by tmux"),
-    (os::places::HOME_VARIABLE, "Home directory"),
+    (os::HOME_VARIABLE, "Home directory"),
     ("XDG_DATA_HOME", "Directory of the store on Linux (default: `~/.local/share`)"),
     ("XDG_CONFIG_HOME", "Directory of the configuration on Linux (default: `~/.config`)"),
-    (os::places::TMP_VARIABLE, "Directory for the store when there is no home directory"),
+    (os::TMP_VARIABLE, "Directory for the store when there is no home directory"),
     ("PATH", "Where teamkeep looks for programs: itself, Claude Code, the pager, `curl`"),
     ("PAGER", "Pager for long output on a terminal (default: `less`)"),
     ("LESS", "Options for `less`; teamkeep sets `FRX` when it is unset"),
-    (os::places::USER_VARIABLE, "Name of the user in shipped data (default: that of the account)"),
+    (os::USER_VARIABLE, "Name of the user in shipped data (default: that of the account)"),
     (
         "AWS_PROFILE",
         "Profile with the credentials of an object store; read by `teamkeep-ship`, as the other `AWS_*`",
@@ -85,8 +85,8 @@ impl Env {
             task_list: value("CLAUDE_CODE_TASK_LIST_ID").map(|list| list.to_string_lossy().into_owned()),
             trace_parent: text("TRACEPARENT"),
             pane: text("TMUX_PANE"),
-            home: path(os::places::HOME_VARIABLE),
-            tmp: path(os::places::TMP_VARIABLE),
+            home: path(os::HOME_VARIABLE),
+            tmp: path(os::TMP_VARIABLE),
             search: value("PATH"),
             term: text("TERM"),
         }
@@ -110,7 +110,7 @@ impl Env {
 
     /// The name of the user.
     pub fn user() -> Option<String> {
-        text(os::places::USER_VARIABLE)
+        text(os::USER_VARIABLE)
     }
 
     /// The name of the AWS profile, and the files with the credentials and the settings of the profiles.
@@ -165,5 +165,5 @@ pub fn absolute_search() -> OsString {
     let search = value("PATH").unwrap_or_default();
     let absolute = std::env::join_paths(absolute_dirs(&search)).unwrap_or_default();
     // An empty search path is the current directory.
-    if absolute.is_empty() { OsString::from(os::places::SEARCH) } else { absolute }
+    if absolute.is_empty() { OsString::from(os::SEARCH) } else { absolute }
 }

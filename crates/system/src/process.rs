@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::env::absolute_search;
 use crate::os;
-use crate::os::input::TimedInput;
+use crate::os::process::TimedInput;
 pub use crate::os::process::{host_name, shell_code, start_background};
 use crate::os::process::{is_missing, is_zombie, name_and_parent, own_space, start_of};
 use crate::signals::{HeldSignals, was_signalled};
@@ -215,7 +215,7 @@ fn above(first: u32, name_and_parent: &dyn Fn(u32) -> Option<(String, u32)>) -> 
     let mut pid = first;
     for _ in 0..HEIGHT {
         let (name, parent) = name_and_parent(pid)?;
-        let name = name.strip_suffix(os::places::PROGRAM_SUFFIX).unwrap_or(&name);
+        let name = name.strip_suffix(os::PROGRAM_SUFFIX).unwrap_or(&name);
         if name == CLIENT {
             return Some(pid);
         }

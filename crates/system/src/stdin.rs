@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::os::input::{InputSource, TimedInput};
+use crate::os::process::{InputSource, TimedInput};
 use teamkeep_model::payload::Input;
 
 /// Reads to the end of input, for at most `patience` in total. Bytes beyond the first `most` are read and dropped, so

@@ -1,11 +1,15 @@
-//! Processes: their identity, their groups, how they are started and ended, and the signals that end them.
+//! Processes: their identity, their groups, how they are started and ended, the signals that end them, and reads of their output that
+//! end after a time.
 
-use std::io::{self, PipeWriter};
+use std::io::{self, ErrorKind, PipeWriter, Read};
+use std::os::fd::AsFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group};
 
@@ -116,4 +120,40 @@ pub fn note_signals(received: &Arc<AtomicBool>, ends_process: &Arc<AtomicBool>) 
 /// From now on, Ctrl-C is only for the child processes.
 pub fn ignore_interrupt() {
     let _ = signal_hook::flag::register(Signal::INT.as_raw(), Arc::default());
+}
+
+/// What can be read with a time limit.
+pub trait InputSource: Read + AsFd {}
+
+impl<T: Read + AsFd> InputSource for T {}
+
+/// Input that may never come. A buffer in the source must not be larger than those that are read into: `poll` does not report its
+/// bytes.
+pub struct TimedInput<R> {
+    source: R,
+    /// Whether the writer has closed it: no read waits any more.
+    is_closed: bool,
+}
+
+impl<R: InputSource> TimedInput<R> {
+    pub fn new(source: R) -> TimedInput<R> {
+        TimedInput { source, is_closed: false }
+    }
+
+    /// Reads available bytes; 0 at the end. `None` if there are none within `patience`, or after a signal.
+    pub fn read(&mut self, into: &mut [u8], patience: Duration) -> io::Result<Option<usize>> {
+        if !self.is_closed {
+            let timeout = Timespec { tv_sec: patience.as_secs() as _, tv_nsec: patience.subsec_nanos() as _ };
+            let mut polled = [PollFd::new(&self.source, PollFlags::IN)];
+            match poll(&mut polled, Some(&timeout)) {
+                Ok(0) | Err(Errno::INTR) => return Ok(None),
+                Ok(_) => self.is_closed = polled[0].revents().contains(PollFlags::HUP),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        match self.source.read(into) {
+            Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => Ok(None),
+            read => read.map(Some),
+        }
+    }
 }

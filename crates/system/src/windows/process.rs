@@ -1,14 +1,18 @@
-//! Processes: their identity, their groups, how they are started and ended, and the signals that end them.
+//! Processes: their identity, their groups, how they are started and ended, the signals that end them, and reads of their output that
+//! end after a time.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::io::{self, PipeWriter};
+use std::io::{self, PipeWriter, Read};
 use std::os::windows::process::CommandExt;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
 
-use super::places::SEARCH;
+use super::SEARCH;
 use signal_hook::consts::SIGINT;
 use winsafe::guard::CloseHandleGuard;
 use winsafe::{self as w, HPROCESS, HPROCESSLIST, STARTUPINFO, co};
@@ -199,11 +203,64 @@ pub fn ignore_interrupt() {
     let _ = signal_hook::flag::register(SIGINT, Arc::default());
 }
 
+/// How long a read at least waits for the thread that reads.
+const MIN_PATIENCE: Duration = Duration::from_millis(20);
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// What can be read with a time limit.
+pub trait InputSource: Read + Send + 'static {}
+
+impl<T: Read + Send + 'static> InputSource for T {}
+
+/// Input that may never come. A thread reads it, which ends with the process if no more comes.
+pub struct TimedInput {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    /// What was received and not yet read.
+    left: Vec<u8>,
+}
+
+impl TimedInput {
+    pub fn new(mut source: impl InputSource) -> TimedInput {
+        let (sender, chunks) = sync_channel(4);
+        thread::spawn(move || {
+            let mut chunk = vec![0; CHUNK_BYTES];
+            loop {
+                let read = source.read(&mut chunk).map(|count| chunk[..count].to_vec());
+                // The writer of a pipe may end without closing it.
+                let read = read.or_else(|error| match error.kind() {
+                    io::ErrorKind::BrokenPipe => Ok(Vec::new()),
+                    _ => Err(error),
+                });
+                let is_last = !matches!(&read, Ok(bytes) if !bytes.is_empty());
+                if sender.send(read).is_err() || is_last {
+                    return;
+                }
+            }
+        });
+        TimedInput { chunks, left: Vec::new() }
+    }
+
+    /// Reads available bytes; 0 at the end. `None` if there are none within `patience`.
+    pub fn read(&mut self, into: &mut [u8], patience: Duration) -> io::Result<Option<usize>> {
+        if self.left.is_empty() {
+            match self.chunks.recv_timeout(patience.max(MIN_PATIENCE)) {
+                Ok(read) => self.left = read?,
+                Err(RecvTimeoutError::Timeout) => return Ok(None),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Some(0)),
+            }
+        }
+        let count = self.left.len().min(into.len());
+        into[..count].copy_from_slice(&self.left[..count]);
+        self.left.drain(..count);
+        Ok(Some(count))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::path::Path;
-    use std::time::{Duration, Instant};
+    use std::time::Instant;
 
     #[test]
     fn a_background_process_has_the_variables_of_this_one_but_those_that_are_removed() {
