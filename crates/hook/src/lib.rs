@@ -21,7 +21,6 @@ mod notices;
 mod repetition;
 pub mod response;
 mod runs;
-mod team_context;
 mod worktree;
 
 use std::ffi::OsString;
