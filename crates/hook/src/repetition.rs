@@ -26,7 +26,7 @@ use teamkeep_model::event::{Event, Id};
 use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::{Decision, RecordedVerdict, Verdict};
-use teamkeep_store::log::LogEnd;
+use teamkeep_system::fs::Appender;
 
 /// How long after the earlier call the second one can come, in milliseconds: the timeout of teamkeep's hooks.
 const WINDOW_MS: u64 = 10_000;
@@ -74,13 +74,13 @@ impl RepeatedEvent {
         event: &Event<'_>,
         beside_plugin: bool,
         tool_use: Option<&str>,
-        end: LogEnd<'_>,
+        log: &Appender,
     ) -> Option<RepeatedEvent> {
         if !beside_plugin && tool_use.is_none() {
             return None;
         }
         let payload = event.payload.get();
-        let text = end.lines(SEARCHED_BYTES.saturating_add(payload.len().saturating_mul(2)));
+        let text = log.last_lines(SEARCHED_BYTES.saturating_add(payload.len().saturating_mul(2)));
         let is_known =
             tool_use.is_some_and(|id| text.contains(id)) || (beside_plugin && text.contains(payload));
         if !is_known {

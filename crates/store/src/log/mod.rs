@@ -12,4 +12,4 @@ pub use lines::{CUT_OFF, Line, LineError, Lines, Parsed, Position, Raw, VERSION,
 pub use logs::{EventLog, LogOwner, Logs, NO_SESSION};
 pub use seal::{Link, MAX_MARK_BYTES, Mark, Sealed};
 pub use segments::{Segment, SegmentName};
-pub use writer::{Appended, Appending, LogEnd};
+pub use writer::{Appended, Appending};

@@ -71,7 +71,7 @@ impl EventLog {
         line: &[u8],
         at: Timestamp,
         how: Appending,
-        is_known: &mut dyn FnMut(LogEnd<'_>) -> bool,
+        is_known: &mut dyn FnMut(&Appender) -> bool,
     ) -> Result<Option<Appended>> {
         let line = match line.ends_with(b"\n") {
             true => Cow::Borrowed(line),
@@ -82,7 +82,7 @@ impl EventLog {
             Ok(Some(lock)) => {
                 let mut append = || {
                     let end = self.end(&lock)?;
-                    if is_known(LogEnd(&end.file)) {
+                    if is_known(&end.file) {
                         return Ok(None);
                     }
                     self.append_locked(&lock, end, &line, how.segment_size, &mut notes).map(Some)
@@ -260,22 +260,6 @@ impl EventLog {
             fs_err::remove_dir_all(&self.dir)?;
         }
         Ok(())
-    }
-}
-
-/// The last lines of the segment that is written to.
-#[derive(Debug, Clone, Copy)]
-pub struct LogEnd<'a>(&'a Appender);
-
-impl LogEnd<'_> {
-    /// The whole lines in the last bytes; none if they cannot be read.
-    pub fn lines(self, most_bytes: usize) -> String {
-        let mut bytes = self.0.last_bytes(most_bytes).unwrap_or_default();
-        if bytes.len() as u64 != self.0.length {
-            let first = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
-            bytes.drain(..first);
-        }
-        String::from_utf8(bytes).unwrap_or_default()
     }
 }
 

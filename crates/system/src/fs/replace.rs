@@ -209,6 +209,16 @@ impl Appender {
         Ok(last)
     }
 
+    /// The whole lines in the last bytes, at most so many; none if they cannot be read.
+    pub fn last_lines(&self, most_bytes: usize) -> String {
+        let mut bytes = self.last_bytes(most_bytes).unwrap_or_default();
+        if bytes.len() as u64 != self.length {
+            let first = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
+            bytes.drain(..first);
+        }
+        String::from_utf8(bytes).unwrap_or_default()
+    }
+
     /// Whether the last line has no line break, because its writer was killed.
     pub fn is_torn(&self) -> io::Result<bool> {
         let mut last = [b'\n'];
