@@ -195,7 +195,9 @@ impl Index {
         if team.lead_session.is_some() {
             self.lead_session.clone_from(&team.lead_session);
         }
-        team.lead_process.clone().into_iter().for_each(|process| self.learn_process(process));
+        if let Some(process) = team.lead_process.clone() {
+            self.learn_process(process);
+        }
         // tmux reuses pane numbers after all panes were closed: a pane that now belongs to another member is no longer
         // the former member's.
         let present: HashSet<&str> = team.members.iter().map(|member| member.name.as_str()).collect();

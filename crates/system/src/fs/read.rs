@@ -113,14 +113,35 @@ pub(super) fn regular(file: &File) -> io::Result<Metadata> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, what))
 }
 
-/// Reads an open file up to its size at the start. The metadata is from before the first byte.
+/// Reads all of an open file, also what it has gained since its size was read: 2.1.47 empties a file before it writes it. The
+/// metadata is from before the first byte.
 fn read_open(file: File, most: u64) -> io::Result<(Vec<u8>, Metadata, File)> {
     let metadata = regular(&file)?;
-    if metadata.len() > most {
+    let length = metadata.len() as usize;
+    let (mut bytes, mut count) = (Vec::new(), 0);
+    if metadata.len() <= most {
+        // With room for one byte more, a read of just this length shows the end.
+        bytes.resize(length + 1, 0);
+        loop {
+            match os::files::read_at(&file, &mut bytes[count..], count as u64) {
+                Ok(0) => break,
+                Ok(more) => count += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            }
+            if count == length || count as u64 > most {
+                break;
+            }
+            if count == bytes.len() {
+                bytes.resize((2 * count).min(most as usize + 1), 0);
+            }
+        }
+        bytes.truncate(count);
+    }
+    if metadata.len().max(count as u64) > most {
         let what = format!("{} is larger than {most} bytes", file.path().display());
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
     }
-    let bytes = read_at_most(&file, metadata.len() as usize, 0)?;
     Ok((bytes, metadata, file))
 }
 
