@@ -70,8 +70,8 @@ pub(super) struct CaptureInProgress<'a> {
     pub target: Target<'a>,
     pub scan: &'a Scan,
     pub index: Index,
-    /// The run that had the name before, and its end.
-    pub replaced: Option<(String, EndedBy)>,
+    /// The run that had the name before.
+    pub replaced: Option<ReplacedRun>,
     pub continues: Option<String>,
     pub config: Option<FileContent>,
     /// The state according to the journal, if the index is not sufficient.
@@ -92,6 +92,23 @@ pub(super) struct CaptureInProgress<'a> {
     /// Why the descriptions of the runs could not be written.
     pub undescribed: Option<std::io::Error>,
     was_present: Option<bool>,
+}
+
+/// A run whose team has been replaced by another one with its name.
+#[derive(Debug)]
+pub(super) struct ReplacedRun {
+    pub run: String,
+    pub by: EndedBy,
+}
+
+impl From<Index> for ReplacedRun {
+    /// The end of the run with this index. A session that is resumed after a crash creates its team again.
+    fn from(index: Index) -> ReplacedRun {
+        let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
+        let is_crashed = index.lead_pid.is_some_and(|pid| process::is_gone(pid, space, start));
+        let by = if is_crashed { EndedBy::Crashed } else { EndedBy::Replaced };
+        ReplacedRun { run: index.run, by }
+    }
 }
 
 impl<'a> CaptureInProgress<'a> {
@@ -159,11 +176,7 @@ impl<'a> CaptureInProgress<'a> {
             if old.lead_session.is_some() && old.lead_session == config.lead_session {
                 self.continues = Some(old.run.clone());
             }
-            // A session that is resumed after a crash creates its team again.
-            let (space, start) = (old.lead_space.as_deref(), old.lead_start.as_deref());
-            let is_crashed = || old.lead_pid.is_some_and(|pid| process::is_gone(pid, space, start));
-            let by = || if is_crashed() { EndedBy::Crashed } else { EndedBy::Replaced };
-            self.replaced = (!old.ended).then(|| (old.run.clone(), by()));
+            self.replaced = (!old.ended).then(|| old.into());
             (self.was_present, self.disappeared) = (None, false);
             self.begin(self.id_of(team, &config));
         }

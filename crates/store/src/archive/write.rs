@@ -124,11 +124,11 @@ impl CaptureInProgress<'_> {
     fn write_records(&self, lock: &LockedSubject<'_>) -> io::Result<()> {
         let Target { archive, subject, call, .. } = self.target;
         let dir = archive.run_dir(&self.index.run).ok_or(io::ErrorKind::InvalidInput)?;
-        if let Some((old, by)) = &self.replaced
-            && let Some(mut record) = archive.run_to_change(old)?
-            && record.end(*by, None, call.at)
+        if let Some(old) = &self.replaced
+            && let Some(mut record) = archive.run_to_change(&old.run)?
+            && record.end(old.by, None, call.at)
         {
-            archive.mark_unfinished(old)?;
+            archive.mark_unfinished(&old.run)?;
             lock.run_file(&record)?.write(&record)?;
         }
         // Metadata-only mode may have been turned on since the run began.
@@ -197,6 +197,17 @@ impl CaptureInProgress<'_> {
 
 /// Pauses before a file is read again because it is not complete JSON: its writer may not have finished.
 const PAUSES: [Duration; 3] = [Duration::from_millis(1), Duration::from_millis(3), Duration::from_millis(9)];
+
+/// A content that was stored.
+struct Stored {
+    object: String,
+    place: Option<u64>,
+    stamp: Stamp,
+    flaw: Option<Flaw>,
+    torn: bool,
+    read_at: i64,
+    facts: Option<Facts>,
+}
 
 impl CaptureInProgress<'_> {
     /// Reads a file, and again if it is not complete JSON, while the capture has pauses left. Does not wait for a file
@@ -286,29 +297,26 @@ impl CaptureInProgress<'_> {
     }
 
     fn store_content(&mut self, path: &str, content: FileContent) {
-        let is_metadata_only = self.target.archive.metadata_only;
-        let bytes = match is_metadata_only {
-            true => metadata_only::file(path, &content.bytes),
-            false => Cow::Borrowed(content.bytes.as_slice()),
+        let FileContent { bytes, stamp, flaw, torn, read_at } = content;
+        let bytes = match self.target.archive.metadata_only {
+            true => metadata_only::file(path, &bytes),
+            false => Cow::Borrowed(bytes.as_slice()),
         };
         match self.put(path, &bytes) {
-            Ok(stored) => self.record_stored(path, stored, content, !is_metadata_only),
+            Ok((object, place)) => {
+                let is_plain = !torn && flaw.is_none() && !self.target.archive.metadata_only;
+                let facts = if is_plain { Facts::of(path, &bytes) } else { None };
+                let stored = Stored { object, place, stamp, flaw, torn, read_at, facts };
+                self.record_stored(path, stored);
+            }
             // An error of the store does not concern the file, so the next capture tries again.
             Err(error) => self.notes.push(Note::store_failure(format!("cannot store {path}: {error}"))),
         }
     }
 
-    /// Records which content was stored for a file, by its hash and place.
-    fn record_stored(
-        &mut self,
-        path: &str,
-        (object, place): (String, Option<u64>),
-        content: FileContent,
-        is_plain: bool,
-    ) {
-        let FileContent { bytes, stamp, flaw, torn, read_at } = content;
-        let has_facts = is_plain && !torn && flaw.is_none();
-        let facts = has_facts.then(|| Facts::of(path, &bytes)).flatten();
+    /// Records which content was stored for a file.
+    fn record_stored(&mut self, path: &str, stored: Stored) {
+        let Stored { object, place, stamp, flaw, torn, read_at, facts } = stored;
         let before = self.index.files.get(path);
         let is_new = self.recorded_object(path, before) != Some(object.as_str());
         if is_new {
@@ -352,8 +360,8 @@ impl CaptureInProgress<'_> {
         match copied {
             Ok((object, place, copied)) => {
                 let (stamp, torn) = (copied.stamp, !copied.steady);
-                let content = FileContent { bytes: Vec::new(), stamp, flaw: None, torn, read_at };
-                self.record_stored(path, (object, place), content, false);
+                let stored = Stored { object, place, stamp, flaw: None, torn, read_at, facts: None };
+                self.record_stored(path, stored);
             }
             Err(error) => self.skip(path, &error),
         }
