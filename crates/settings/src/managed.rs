@@ -15,8 +15,8 @@ use super::layer::{ONLY_MANAGED, base_file, drop_in_file};
 use super::version::{FIRST_WITH_DROP_INS, Version};
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::os;
-use teamkeep_system::os::access::{closed_mode, exposure};
 use teamkeep_system::os::HOMES;
+use teamkeep_system::os::access::{closed_mode, exposure};
 
 /// The install records of managed settings.
 ///
