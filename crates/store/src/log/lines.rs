@@ -196,3 +196,119 @@ pub fn tail(log: &EventLog, most: u64, wants: impl Fn(&[u8]) -> bool) -> io::Res
     }
     Ok(found)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+    use tempfile::TempDir;
+
+    use super::super::LogOwner;
+    use super::*;
+
+    /// Each text of up to six bytes that are line breaks or not.
+    fn texts() -> impl Iterator<Item = Vec<u8>> {
+        (0..=6_u32).flat_map(|length| {
+            let byte = |bits: u32, at: u32| if bits >> at & 1 == 1 { b'\n' } else { b'a' + at as u8 };
+            (0..1 << length).map(move |bits| (0..length).map(|at| byte(bits, at)).collect())
+        })
+    }
+
+    #[test]
+    fn a_file_has_its_lines_from_each_place_and_also_if_it_is_compressed() {
+        let dir = TempDir::new().unwrap();
+        let (plain, packed) = (dir.path().join("plain"), dir.path().join("packed"));
+        for text in texts() {
+            std::fs::write(&plain, &text).unwrap();
+            let mut encoder = GzEncoder::new(File::create(&packed).unwrap(), Compression::fast());
+            encoder.write_all(&text).unwrap();
+            encoder.finish().unwrap();
+            for offset in 0..=text.len() {
+                let position = Position { offset: offset as u64, lines: 3 };
+                for mut lines in
+                    [Lines::open(&plain, position), Lines::open_packed(&packed, position)].map(Result::unwrap)
+                {
+                    let rest = &text[offset..];
+                    assert_eq!(lines.peek(2).unwrap(), rest[..rest.len().min(2)], "{text:?} {offset}");
+                    let pieces: Vec<&[u8]> = rest.split_inclusive(|byte| *byte == b'\n').collect();
+                    for piece in &pieces {
+                        let raw = lines.next().unwrap().unwrap();
+                        let (is_whole, size) = (piece.ends_with(b"\n"), piece.len() as u64);
+                        let bytes = piece.strip_suffix(b"\n").unwrap_or(piece);
+                        assert_eq!(
+                            (raw.bytes.as_deref(), raw.whole, raw.size),
+                            (Some(bytes), is_whole, size)
+                        );
+                    }
+                    assert!(lines.next().is_none(), "{text:?} {offset}");
+                    let end = Position { offset: text.len() as u64, lines: 3 + pieces.len() as u64 };
+                    assert_eq!(lines.position, end, "{text:?} {offset}");
+                }
+            }
+        }
+    }
+
+    fn line(id: &str) -> String {
+        let actor = r#"{"name":null,"id":null,"kind":"lead"}"#;
+        format!(
+            r#"{{"v":1,"at":"2026-02-03T04:05:06.789Z","id":"{id}","event":"Stop","session":null,"team":null,"actor":{actor},"run":null,"payload":null}}"#
+        )
+    }
+
+    #[test]
+    fn a_line_is_an_event_or_has_a_reason() {
+        let good = line("one");
+        for text in [good.clone(), format!(" {good}\r")] {
+            assert_eq!(parse_record(text.as_bytes()).unwrap().unwrap().id, "one");
+            let line = parse(Some(text.clone().into_bytes())).unwrap().unwrap();
+            assert_eq!((line.recorded.id.as_str(), line.text), ("one", text));
+        }
+        assert!(parse_record(b" ").unwrap().is_none());
+        assert!(parse(Some(Vec::new())).unwrap().is_none());
+        assert!(matches!(parse(None), Err(LineError::TooLong)));
+        for (bytes, why) in [
+            (&b"x"[..], "no JSON object"),
+            (b"[]", "no JSON object"),
+            (b"\xff", "no UTF-8: invalid utf-8 sequence of 1 bytes from index 0"),
+            (&good.as_bytes()[..good.len() - 1], CUT_OFF),
+            (good.replace("\"v\":1", "\"v\":0").as_bytes(), "no record: it has no version"),
+            (
+                good.replace("\"v\":1", "\"v\":2").as_bytes(),
+                "format version 2: a newer teamkeep wrote it, and is needed to read it",
+            ),
+        ] {
+            assert_eq!(parse_record(bytes).unwrap_err().to_string(), why);
+            assert_eq!(parse(Some(bytes.to_vec())).unwrap_err().to_string(), why);
+        }
+    }
+
+    #[test]
+    fn the_tail_has_the_lines_that_are_complete_in_its_bytes() {
+        let dir = TempDir::new().unwrap();
+        let log = EventLog { owner: LogOwner::Run("r".to_owned()), dir: dir.path().to_owned() };
+        // The single line was written later, by a call that did not get the lock.
+        let text = ["one", "two", "six"].map(|id| line(id) + "\n").concat() + "torn {";
+        std::fs::write(dir.path().join("events.jsonl"), &text).unwrap();
+        let single = dir.path().join("events-single-01m8jf05f07p343cmxqeg53wfm.jsonl");
+        std::fs::write(&single, line("ten") + "\n").unwrap();
+        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+        std::fs::File::options().write(true).open(&single).unwrap().set_modified(later).unwrap();
+        let length = line("one").len() as u64 + 1;
+        let of = |most: u64, wants: &dyn Fn(&[u8]) -> bool| -> Vec<String> {
+            tail(&log, most, wants).unwrap().into_iter().map(|line| line.recorded.id).collect()
+        };
+        let ids = |most: u64| of(most, &|_| true);
+        let whole = text.len() as u64 + length;
+        assert_eq!(ids(whole), ["one", "two", "six", "ten"]);
+        assert_eq!(ids(whole + 9), ["one", "two", "six", "ten"]);
+        assert_eq!(ids(whole - 1), ["two", "six", "ten"]);
+        // From the first byte of a line on, and from the second.
+        assert_eq!(ids(whole - length), ["two", "six", "ten"]);
+        assert_eq!(ids(whole - length - 1), ["six", "ten"]);
+        assert_eq!(ids(length), ["ten"]);
+        assert_eq!(ids(length - 1), [""; 0]);
+        assert_eq!(of(whole, &|bytes| bytes.windows(3).any(|part| part == b"two")), ["two"]);
+    }
+}
