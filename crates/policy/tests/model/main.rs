@@ -19,6 +19,7 @@ mod search;
 mod walks;
 mod world;
 
+use std::path::Path;
 use std::time::Instant;
 
 #[test]
@@ -45,6 +46,17 @@ fn every_property_holds_on_random_walks() {
     let begin = Instant::now();
     let done = walks::walks(&scope::WIDE, seed as u64, steps, 200).unwrap_or_else(|why| panic!("{why}"));
     println!("{done} steps in {:?}", begin.elapsed());
+}
+
+/// `scripts/faults.py` puts them in: a fault that no longer fits the code is not searched for.
+#[test]
+fn each_fault_has_one_place_in_the_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let faults: Vec<serde_json::Value> = serde_json::from_str(include_str!("faults.json")).unwrap();
+    for fault in &faults {
+        let file = std::fs::read_to_string(root.join(fault["file"].as_str().unwrap())).unwrap();
+        assert_eq!(file.matches(fault["text"].as_str().unwrap()).count(), 1, "{fault}");
+    }
 }
 
 /// A number from the environment.
