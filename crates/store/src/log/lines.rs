@@ -293,7 +293,7 @@ mod tests {
         std::fs::write(dir.path().join("events.jsonl"), &text).unwrap();
         let single = dir.path().join("events-single-01m8jf05f07p343cmxqeg53wfm.jsonl");
         std::fs::write(&single, line("ten") + "\n").unwrap();
-        let later = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+        let later = single.metadata().unwrap().modified().unwrap() + std::time::Duration::from_secs(60);
         std::fs::File::options().write(true).open(&single).unwrap().set_modified(later).unwrap();
         let length = line("one").len() as u64 + 1;
         let of = |most: u64, wants: &dyn Fn(&[u8]) -> bool| -> Vec<String> {
