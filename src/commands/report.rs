@@ -100,8 +100,8 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
         }
         let columns = context.ui.columns().filter(|_| args.output.is_none());
         let document = match (args.all, args.full) {
-            (true, _) => view::full_report,
-            (false, true) => view::report,
+            (true, _) => view::whole_report,
+            (false, true) => view::full_report,
             (false, false) => view::report_summary,
         };
         let mut text = match format {

@@ -28,7 +28,7 @@ pub use findings::{findings, health, problems};
 pub use html::page;
 pub use line::{DIM, GREEN, RED, Span, YELLOW, bold, dim, plain, styled, wrap_options};
 pub use raw_log::RawLogView;
-pub use report::{full_report, incident_cost, report};
+pub use report::{full_report, incident_cost, whole_report};
 pub use report_summary::report_summary;
 pub use restore::{restored_files, restored_tasks, restored_worktrees, undone};
 pub use runs::runs;

@@ -22,13 +22,13 @@ use teamkeep_model::words::dollars;
 /// Shown for unknown values.
 const UNKNOWN: &str = "unknown";
 
-/// Everything but automatic messages and Claude Code's internal agents.
-pub fn report(report: &Report) -> Document {
+/// `--full`: everything but automatic messages and Claude Code's internal agents.
+pub fn full_report(report: &Report) -> Document {
     Page { report, lists_all: false }.document()
 }
 
-/// The same with automatic messages and Claude Code's internal agents.
-pub fn full_report(report: &Report) -> Document {
+/// `--all`: the same with automatic messages and Claude Code's internal agents.
+pub fn whole_report(report: &Report) -> Document {
     Page { report, lists_all: true }.document()
 }
 

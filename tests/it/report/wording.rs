@@ -1,7 +1,7 @@
 //! What the report and its page print: one duration, one number of messages, the state after the end, plain words.
 
 use serde_json::{Value, json};
-use teamkeep::view::report;
+use teamkeep::view::full_report;
 use teamkeep_history::report::Report;
 
 use super::html::{at, column, empty, letter, show, task};
@@ -13,7 +13,7 @@ const LEFT: &str = "\u{e012}";
 
 fn text(value: Value) -> String {
     let value: Report = serde_json::from_value(value).unwrap();
-    anstream::adapter::strip_str(&report(&value).to_terminal(None)).to_string()
+    anstream::adapter::strip_str(&full_report(&value).to_terminal(None)).to_string()
 }
 
 /// A message that was not sent.
