@@ -70,7 +70,9 @@ impl TaskRestore<'_> {
 
     /// The newest restore of this run into the list that is not undone.
     pub fn earlier_restore(&self) -> Option<String> {
-        let is_same = |record: &UndoRecord| record.run == self.run.run && record.list == self.list.name;
+        let is_same = |record: &UndoRecord| {
+            record.run == self.run.run && record.list == self.list.name && !record.undone
+        };
         self.records.all().into_iter().rfind(is_same).map(|record| record.id)
     }
 
@@ -151,6 +153,7 @@ impl TaskRestore<'_> {
             tasks: Vec::new(),
             created_list: false,
             done: false,
+            undone: false,
         }
     }
 }

@@ -34,6 +34,9 @@ pub struct UndoRecord {
     /// Whether all of the tasks were written. It is recorded before the first one, and again after the last.
     #[serde(default)]
     pub done: bool,
+    /// Whether it is undone. `tasks` then are those that had changed, which stay restored.
+    #[serde(default)]
+    pub undone: bool,
 }
 
 impl JsonDocument for UndoRecord {
@@ -74,9 +77,9 @@ impl UndoLog {
         all
     }
 
-    /// The newest record.
+    /// The newest record that is not undone.
     pub fn last(&self) -> Option<UndoRecord> {
-        self.all().pop()
+        self.all().into_iter().rfind(|record| !record.undone)
     }
 
     fn find(&self, id: &str) -> Result<UndoRecord> {
@@ -120,7 +123,7 @@ impl UndoLog {
     /// Undoes a restore: removes its unchanged tasks, and a list that it created if it is empty.
     pub fn undo(&self, id: &str) -> Result<Undone> {
         let _lock = self.lock()?;
-        let record = self.find(id)?;
+        let mut record = self.find(id)?;
         let client = Path::new(&record.client);
         let dir = open(client, &record.list)?;
         let lock = dir.as_ref().map(ClientLock::list).transpose()?;
@@ -132,7 +135,12 @@ impl UndoLog {
         {
             remove_empty_list(&tasks, &record.list);
         }
-        self.forget(&record.id)?;
+        record.undone = true;
+        record.tasks.retain(|task| undone.kept.contains(&task.id));
+        match record.tasks.is_empty() {
+            true => self.forget(&record.id)?,
+            false => self.write(&record)?,
+        }
         Ok(undone)
     }
 

@@ -66,6 +66,12 @@ fn undo_preserves_tasks_that_the_client_changed() {
     assert_eq!((&undone["removed"], &undone["kept"]), (&json!(["3"]), &json!(["2"])));
     assert_eq!(names(&sandbox, "tasks/named"), [".highwatermark", ".lock", "2.json", "9.json"]);
     assert_eq!(read(&sandbox, "tasks/named/.highwatermark"), "12");
+    // It stays restored, and an undo without an ID does not come back to it.
+    let again = restored(&sandbox, &["named"]);
+    let ids: Vec<_> = again["tasks"].as_array().unwrap().iter().map(|task| task["was"].clone()).collect();
+    assert_eq!(ids, ["3"], "{again}");
+    undo(&sandbox, id(&again));
+    assert!(sandbox.run(&["restore", "--undo"]).err.contains("error: nothing to undo: "));
 }
 
 #[test]
