@@ -200,10 +200,7 @@ pub fn open_index(archive: &Archive, run: &RunRecord) -> Option<Index> {
 
 /// Whether a run without a recorded end has certainly lost its Claude Code process.
 pub fn is_client_gone(archive: &Archive, run: &RunRecord) -> bool {
-    open_index(archive, run).is_some_and(|index| {
-        let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
-        index.lead_pid.is_some_and(|pid| process::is_gone(pid, space, start))
-    })
+    open_index(archive, run).is_some_and(|index| index.is_client_gone())
 }
 
 #[derive(Debug, Default, Clone, Copy)]

@@ -18,7 +18,6 @@ use teamkeep_model::event::{Id, SafeName};
 use teamkeep_model::team::{Flaw, TeamConfig, is_of};
 use teamkeep_model::time::Timestamp;
 use teamkeep_system::fs::Stamp;
-use teamkeep_system::process;
 
 /// The hook call that captures.
 #[derive(Debug, Clone, Copy)]
@@ -104,9 +103,7 @@ pub(super) struct ReplacedRun {
 impl From<Index> for ReplacedRun {
     /// The end of the run with this index. A session that is resumed after a crash creates its team again.
     fn from(index: Index) -> ReplacedRun {
-        let (space, start) = (index.lead_space.as_deref(), index.lead_start.as_deref());
-        let is_crashed = index.lead_pid.is_some_and(|pid| process::is_gone(pid, space, start));
-        let by = if is_crashed { EndedBy::Crashed } else { EndedBy::Replaced };
+        let by = if index.is_client_gone() { EndedBy::Crashed } else { EndedBy::Replaced };
         ReplacedRun { run: index.run, by }
     }
 }

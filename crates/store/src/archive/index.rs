@@ -14,6 +14,7 @@ use teamkeep_model::event::SafeName;
 use teamkeep_model::team::{Facts, Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 use teamkeep_model::time::Timestamp;
 use teamkeep_system::fs::{JsonDocument, Stamp};
+use teamkeep_system::process;
 
 /// The last captured state of a team, or of a session without a team.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -158,6 +159,12 @@ impl CapturedFile {
 const MAX_CLOCK_DIFFERENCE: TimeDelta = TimeDelta::days(365);
 
 impl Index {
+    /// Whether the process of the team's lead is certainly gone.
+    pub fn is_client_gone(&self) -> bool {
+        let (space, start) = (self.lead_space.as_deref(), self.lead_start.as_deref());
+        self.lead_pid.is_some_and(|pid| process::is_gone(pid, space, start))
+    }
+
     /// When Claude Code created the team, which was seen then; `None` if that is unknown or not possible. The number itself
     /// identifies the run all the same.
     pub fn created(&self, seen: Timestamp) -> Option<Timestamp> {
