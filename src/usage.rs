@@ -112,6 +112,9 @@ impl Usage<'_> {
             }
             ErrorKind::ArgumentConflict => match self.texts(ContextKind::PriorArg).as_slice() {
                 [] => self.other(),
+                [prior] if *prior == arg => {
+                    Error::new(format!("{arg} is given twice")).hint(self.called.help())
+                }
                 others => {
                     let others = others.join(" and ");
                     Error::new(format!("{arg} cannot be combined with {others}")).hint(self.called.help())
