@@ -73,9 +73,12 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     // Agent teams are enabled only if the user confirms it.
     let has_safe_fix = steps.iter().any(|step| !matches!(step, FixStep::EnableTeams(_)));
     args.output.print(context, &whole, || {
-        let [fix, verbose] = ["--fix", "--verbose"].map(|option| format!("{} doctor {option}", facts.call));
-        let fix = (!args.fix && has_safe_fix).then_some(fix.as_str());
-        view::health(&health, fix, (!args.verbose).then_some(&verbose))
+        let doctor = format!("{} doctor", facts.call);
+        let commands = view::Commands {
+            fix: (!args.fix && has_safe_fix).then(|| format!("{doctor} --fix")),
+            verbose: (!args.verbose).then(|| format!("{doctor} --verbose")),
+        };
+        view::health(&health, &commands)
     })?;
     Ok(if health.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

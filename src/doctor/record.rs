@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use teamkeep_model::words::{FEW, and_more, count};
 
 use super::{Diagnosis, Facts, bad, ok, unknown, warn};
-use crate::restore::{holder, running_sessions};
+use crate::restore::holder;
 use crate::verify::{Scope, Verifier};
 use teamkeep_history::Range;
 use teamkeep_model::event::{OVERRIDE, SafeName};
@@ -195,6 +195,13 @@ fn is_stale(client: &Path, name: &str) -> bool {
         Some(lead) => is_gone(lead.pid, lead.space.as_deref(), lead.start.as_deref()),
         // Claude Code before 2.1.328 names no process, and after `/clear` its session has another id than the team's
         // lead. As long as any session runs, it may be this one.
-        None => holder(client, name).is_none() && running_sessions(client).is_empty(),
+        None => holder(client, name).is_none() && !has_running_session(client),
     }
+}
+
+/// Whether a session that Claude Code has noted (`sessions/<pid>.json`) may still run.
+fn has_running_session(client: &Path) -> bool {
+    let notes = std::fs::read_dir(client.join("sessions")).into_iter().flatten().flatten();
+    let mut pids = notes.filter_map(|note| note.path().file_stem()?.to_str()?.parse::<u32>().ok());
+    pids.any(|pid| !is_gone(pid, None, None))
 }

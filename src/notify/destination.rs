@@ -97,7 +97,7 @@ fn run(line: &str, dir: &Path, body: &str) -> Result<String> {
 const CONNECT_SECONDS: u32 = 5;
 const POST_SECONDS: u32 = 15;
 /// `curl` has a few seconds more to report its own time-out.
-const TIMEOUT: Duration = Duration::from_secs(20);
+const CURL_TIMEOUT: Duration = Duration::from_secs(20);
 /// The prefix of the line with the status of the response.
 const STATUS: &str = "http-status=";
 
@@ -117,7 +117,7 @@ impl Webhook {
         // First, so that no `.curlrc` changes the request.
         command.args(["--disable", "--config", "-"]).current_dir("/");
         let stdin = stdin_of(config(&self.url, signature.as_deref(), body).as_bytes())?;
-        let run = Run { stdin, captures_stderr: true, ..Run::new(command, TIMEOUT) };
+        let run = Run { stdin, captures_stderr: true, ..Run::new(command, CURL_TIMEOUT) };
         let (outcome, output) = wait(run).map_err(|error| Error::caused("cannot run curl", error))?;
         let text = String::from_utf8_lossy(&output);
         let status = text.lines().find_map(|line| line.strip_prefix(STATUS)).unwrap_or_default();
@@ -128,7 +128,9 @@ impl Webhook {
                 let why = text.lines().find(|line| line.starts_with("curl: "));
                 Err(Error::new(why.unwrap_or("curl failed without a message")))
             }
-            Outcome::TimedOut => Err(Error::new(format!("curl did not end within {} s", TIMEOUT.as_secs()))),
+            Outcome::TimedOut => {
+                Err(Error::new(format!("curl did not end within {} s", CURL_TIMEOUT.as_secs())))
+            }
             Outcome::Stopped => Err(Error::new("interrupted")),
         }
     }
@@ -189,18 +191,25 @@ fn config(url: &str, signature: Option<&str>, body: &str) -> String {
 
 /// A value as `curl` reads it.
 fn curl_value(value: &str) -> String {
-    let escapes = [('\\', "\\\\"), ('"', "\\\""), ('\n', "\\n"), ('\r', "\\r"), ('\t', "\\t")];
-    format!(
-        "\"{}\"",
-        escapes.iter().fold(value.to_owned(), |text, (char, escape)| text.replace(*char, escape))
-    )
+    let mut quoted = String::from("\"");
+    for char in value.chars() {
+        match char {
+            '\\' => quoted.push_str("\\\\"),
+            '"' => quoted.push_str("\\\""),
+            '\n' => quoted.push_str("\\n"),
+            '\r' => quoted.push_str("\\r"),
+            '\t' => quoted.push_str("\\t"),
+            other => quoted.push(other),
+        }
+    }
+    quoted + "\""
 }
 
 /// Number of bytes of the output that are kept, for the error.
 const MAX_OUTPUT_BYTES: usize = 4 << 10;
 
 /// Waits for the process and returns its outcome and the end of its output.
-pub fn wait(run: Run) -> io::Result<(Outcome, Vec<u8>)> {
+fn wait(run: Run) -> io::Result<(Outcome, Vec<u8>)> {
     let mut output: Vec<u8> = Vec::new();
     let outcome = run.supervise(|progress| {
         if let Progress::Output(bytes) = progress {
@@ -213,7 +222,7 @@ pub fn wait(run: Run) -> io::Result<(Outcome, Vec<u8>)> {
 }
 
 /// Creates a stdin with this content: an unnamed file, because the content can be larger than the buffer of a pipe.
-pub fn stdin_of(content: &[u8]) -> Result<Stdio> {
+fn stdin_of(content: &[u8]) -> Result<Stdio> {
     let write = || {
         let mut file = tempfile::tempfile()?;
         file.write_all(content)?;
@@ -225,7 +234,7 @@ pub fn stdin_of(content: &[u8]) -> Result<Stdio> {
 }
 
 /// A secret that the user and the receiver know: the signature of a post is HMAC-SHA256 by it. It is never shown.
-pub struct Secret(Vec<u8>);
+struct Secret(Vec<u8>);
 
 /// How to create the file.
 fn create(path: &Path) -> String {

@@ -18,7 +18,7 @@ mod worktrees;
 pub use files::{ExistingFiles, FilePlan};
 pub use plan::{Earlier, Options, Plan, TaskWrite, plan};
 pub use source::RestoreSource;
-pub use task_list::{List, TaskList, holder, running_sessions};
+pub use task_list::{List, TaskList, holder};
 pub use task_restore::TaskRestore;
 pub use undo::{UndoLog, Undone};
 pub use worktrees::{WorktreeBranch, WorktreePlan};

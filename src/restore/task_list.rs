@@ -155,7 +155,7 @@ fn team_of(session: &str) -> String {
 /// would use it. Claude Code does not note a list that came from `CLAUDE_CODE_TASK_LIST_ID`: [`recorded_user`] finds its
 /// session.
 pub fn holder(client: &Path, list: &str) -> Option<String> {
-    let sessions = running_sessions(client);
+    let sessions = running(client);
     let uses = |(session, _): &&(String, u32)| {
         let team = team_of(session);
         let next = read_regular(&client.join("tasks").join(&team).join(".session-list"), 4096);
@@ -200,7 +200,7 @@ pub(super) fn recorded_user(archive: &Archive, client: &Path, list: &str) -> Opt
 }
 
 /// The running sessions with their processes, from Claude Code's files `sessions/<pid>.json`.
-pub fn running_sessions(client: &Path) -> Vec<(String, u32)> {
+fn running(client: &Path) -> Vec<(String, u32)> {
     let notes = fs::entries(&client.join("sessions")).map(|entry| entry.path());
     let notes = notes.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
     let running = notes.filter_map(|path| {

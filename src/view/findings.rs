@@ -11,9 +11,16 @@ use crate::verify::{Findings, VerifyStats};
 use teamkeep_config::{Excerpt, Excerpts, Problem};
 use teamkeep_model::unicode::escape;
 
-/// Formats the number of the problems, each problem with its fix, then the number of the other checks, or these. `fix` is the
-/// command that applies the safe fixes, if there are any, and `verbose` the one that lists all checks, unless they are listed.
-pub fn health(health: &Health, fix: Option<&str>, verbose: Option<&str>) -> Document {
+#[derive(Debug)]
+pub struct Commands {
+    /// Applies the safe fixes, if there are any.
+    pub fix: Option<String>,
+    /// Lists all checks; `None` if they are listed.
+    pub verbose: Option<String>,
+}
+
+/// Formats the number of the problems, each problem with its fix, then the number of the other checks, or these.
+pub fn health(health: &Health, commands: &Commands) -> Document {
     let (mut shown, others): (Vec<&Finding>, Vec<&Finding>) = health.findings.iter().partition(|finding| {
         finding.verdict >= CheckVerdict::Warn
             || (finding.verdict == CheckVerdict::Unknown && finding.fix.is_some())
@@ -41,7 +48,7 @@ pub fn health(health: &Health, fix: Option<&str>, verbose: Option<&str>) -> Docu
             document.line(Line::from([bold("  hint:"), plain(fix)]).hanging(8));
         }
     }
-    if let Some(fix) = fix {
+    if let Some(fix) = &commands.fix {
         document.line(
             Line::from([bold("hint:"), plain(format!("run `{fix}` to apply the safe fixes"))]).hanging(6),
         );
@@ -51,7 +58,7 @@ pub fn health(health: &Health, fix: Option<&str>, verbose: Option<&str>) -> Docu
         0 => String::new(),
         skipped => format!(", {skipped} skipped"),
     };
-    let verbose = match verbose {
+    let verbose = match &commands.verbose {
         Some(verbose) => format!(" (to list them: {verbose})"),
         None => {
             let width = DoctorCheck::ALL.iter().map(|code| code.name().len()).max().unwrap_or(0);

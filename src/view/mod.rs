@@ -24,7 +24,7 @@ pub use brief::brief;
 pub use describe::{ShownEntry, phrase};
 pub use document::Document;
 pub use files::{blame, file_changes, files};
-pub use findings::{findings, health, problems};
+pub use findings::{Commands, findings, health, problems};
 pub use html::page;
 pub use line::{DIM, GREEN, RED, Span, YELLOW, bold, dim, plain, styled, wrap_options};
 pub use raw_log::RawLogView;

@@ -10,7 +10,8 @@ use chrono::{
     DateTime, Days, FixedOffset, Local, MappedLocalTime, NaiveDate, NaiveDateTime, SecondsFormat, TimeDelta,
     TimeZone, Utc,
 };
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::{self, Deserialize, Deserializer, Visitor};
+use serde::{Serialize, Serializer};
 
 pub const HOUR: Duration = Duration::from_secs(3_600);
 pub const DAY: Duration = Duration::from_secs(86_400);
@@ -105,7 +106,20 @@ impl Serialize for Timestamp {
 
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
-        Ok(parse(&String::deserialize(from)?).unwrap_or_default())
+        /// Each line of a log has times: they are read without a copy.
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Timestamp;
+
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a time in RFC 3339")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Timestamp, E> {
+                Ok(parse(text).unwrap_or_default())
+            }
+        }
+        from.deserialize_str(Text)
     }
 }
 

@@ -224,6 +224,8 @@ pub fn diff(before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     let mut unified = diff.unified_diff();
     let unified = unified.context_radius(CONTEXT_LINES).missing_newline_hint(false).to_string();
+    // A line of the file can end with a carriage return.
+    let unified = unified.replace("\r\n", "\n").replace('\r', "\n");
     let safe = |line: &str| line.split('\t').map(escape).collect::<Vec<_>>().join("\t") + "\n";
     unified.lines().map(safe).collect()
 }

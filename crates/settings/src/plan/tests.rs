@@ -308,6 +308,10 @@ fn diff_shows_changes_with_context() {
 fn diff_shows_a_new_or_removed_file_completely() {
     assert_eq!(diff("", "{\n}\n"), "@@ -0,0 +1,2 @@\n+{\n+}\n");
     assert_eq!(diff("{\n\t}\n", ""), "@@ -1,2 +0,0 @@\n-{\n-\t}\n");
+    for end in ["\r", "\r\n"] {
+        let [before, after] = ["{|1|}|", "{|2|}|"].map(|text| text.replace('|', end));
+        assert_eq!(diff(&before, &after), "@@ -1,3 +1,3 @@\n {\n-1\n+2\n }\n", "{end:?}");
+    }
 }
 
 #[test]
