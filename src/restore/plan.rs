@@ -88,11 +88,11 @@ pub struct LeftOut {
 pub struct Earlier {
     /// Its number there.
     pub id: String,
-    /// Otherwise the team finished or deleted it since.
+    /// Whether it is still there. If not, the team has finished or deleted it since.
     pub exists: bool,
 }
 
-/// Makes a plan. `earlier` has the recorded tasks that are already restored.
+/// Makes a plan. `earlier` has the recorded tasks that an earlier restore wrote, whether they still exist or not.
 pub fn plan(
     source: &RestoreSource,
     list_now: &TaskList,
@@ -109,11 +109,11 @@ pub fn plan(
         let why = if let Some(Earlier { id, exists: true }) = before {
             links.ids.insert(key, id.clone());
             format!("already restored as {id}")
-        } else if let (Some(Earlier { id, .. }), false) = (before, options.all) {
-            format!("already restored as {id}, and gone since; --all restores it")
         } else if now.is_some_and(|now| now.subject == task.subject) {
             links.ids.insert(key, task.id.clone());
             "already in the list".to_owned()
+        } else if let (Some(Earlier { id, .. }), false) = (before, options.all) {
+            format!("already restored as {id}, and gone since; --all restores it")
         } else if *deleted && !options.all {
             "deleted; --all restores it".to_owned()
         } else if task.is_done() && !options.all {

@@ -31,7 +31,7 @@ pub struct UndoRecord {
     pub tasks: Vec<Written>,
     #[serde(rename = "made_list")]
     pub created_list: bool,
-    /// Whether all of the tasks were written. It is recorded before the first one, and again after the last.
+    /// Whether all of the tasks were written. Noted before the first one is written, and again after the last one.
     #[serde(default)]
     pub done: bool,
     /// Whether it is undone. `tasks` then are those that had changed, which stay restored.

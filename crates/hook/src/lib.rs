@@ -123,9 +123,11 @@ impl HookOutcome {
             let cut = if short.len() < text.len() { "…" } else { "" };
             let is_lost = self.notes.iter().any(|note| note.severity == Severity::Loss);
             let line = format!("teamkeep: {short}{cut}");
-            match self.response.with_message(&line).filter(|_| is_lost) {
-                Some(response) => self.response = response,
-                None => self.response.exit = u8::from(is_lost && self.response.stdout.is_empty()),
+            if is_lost {
+                match self.response.with_message(&line) {
+                    Some(response) => self.response = response,
+                    None => self.response.exit = u8::from(self.response.stdout.is_empty()),
+                }
             }
             self.response.stderr = line;
         }

@@ -58,6 +58,7 @@ fn a_command_line_that_cannot_be_parsed_is_reported_as_every_other_error() {
             "log --json --format text",
             "error: --json cannot be combined with --format <FORMAT>\nhint: see: teamkeep log --help\n",
         ),
+        ("report --full --full", "error: --full is given twice\nhint: see: teamkeep report --help\n"),
         (
             "completions tcsh",
             "error: invalid value \"tcsh\" for SHELL; expected one of bash, elvish, fish, zsh\n",
