@@ -6,7 +6,12 @@ shift
 case " $* " in
     *' --crate-name teamkeep_hook '*' --crate-type bin '*)
         set -- "$@" -C lto=fat -C codegen-units=1
-        case " $* " in
+        target='' before=''
+        for argument; do
+            [ "$before" != --target ] || target=$argument
+            before=$argument
+        done
+        case $target in
             *-linux-*)
                 # The index of the tables for unwinding: a panic aborts.
                 set -- "$@" -C link-arg=-Wl,--no-eh-frame-hdr
