@@ -297,7 +297,7 @@ fn redact_malformed(redactor: &Redactor, payload: &RawValue) -> io::Result<Box<R
 
 const MAX_UNPACKED_BYTES: u64 = 4 << 30;
 /// A larger file is not read into memory.
-const MAX_BYTES: u64 = 1 << 28;
+const MAX_IN_MEMORY_BYTES: u64 = 1 << 28;
 
 /// The store to which a run is added.
 #[derive(Debug)]
@@ -402,7 +402,7 @@ fn unpack_entries(tar: &mut Tar<impl Read>, to: &Path) -> Result<()> {
 
 fn read_run(files: &Path, now: Timestamp) -> Result<RunRecord> {
     let invalid = |why: String| Error::caused(format!("{RUN} is invalid"), why);
-    let (bytes, _) = fs::read_regular(&files.join(RUN), MAX_BYTES)?;
+    let (bytes, _) = fs::read_regular(&files.join(RUN), MAX_IN_MEMORY_BYTES)?;
     let run: RunRecord = serde_json::from_slice(&bytes).map_err(|error| invalid(error.to_string()))?;
     if !is_run_id(&run.run) {
         return Err(invalid(format!("{:?} is not a valid run ID", run.run)));
@@ -429,8 +429,8 @@ fn store_contents(archive: &Archive, run: &str, dir: &Path) -> Result<()> {
     for Change { path, object: hash, .. } in changes {
         let Some(hash) = hash.filter(|hash| !stored.contains(hash)) else { continue };
         let Some(from) = object(&hash) else { continue };
-        let (found, place) = if from.metadata()?.len() <= MAX_BYTES {
-            contents.put(&fs::read_regular(&from, MAX_BYTES)?.0, places.get(&path).copied())?
+        let (found, place) = if from.metadata()?.len() <= MAX_IN_MEMORY_BYTES {
+            contents.put(&fs::read_regular(&from, MAX_IN_MEMORY_BYTES)?.0, places.get(&path).copied())?
         } else {
             let (copied, place) = contents.put_file(&from, None)?;
             (copied.hash, place)
@@ -441,7 +441,10 @@ fn store_contents(archive: &Archive, run: &str, dir: &Path) -> Result<()> {
     }
     for transcript in archive.kept(run).into_values() {
         if let Some(from) = object(&transcript.object) {
-            check(&transcript.object, put_transcript(dir, &fs::read_regular(&from, MAX_BYTES)?.0)?)?;
+            check(
+                &transcript.object,
+                put_transcript(dir, &fs::read_regular(&from, MAX_IN_MEMORY_BYTES)?.0)?,
+            )?;
         }
     }
     Ok(contents.sync()?)

@@ -1,4 +1,4 @@
-//! The object store: objects are created once and never changed.
+//! The object store: objects are created once and never changed. It is a bucket, a directory, or a gateway that takes objects by HTTP.
 
 use std::error::Error as _;
 use std::sync::Arc;

@@ -156,7 +156,7 @@ const TOTAL: Duration = Duration::from_secs(60);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
-pub struct Patience {
+struct Patience {
     left: Duration,
 }
 

@@ -2,6 +2,8 @@
 //!
 //! An action that the policy would have blocked happened nevertheless, and the ledger continues with it. So the
 //! verdict for a later event is the one that the policy would give if it had only watched until then.
+//!
+//! And the comparison of two policies, and of a policy with expected verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;

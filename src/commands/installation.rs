@@ -1,5 +1,5 @@
 //! The parts that `install` and `uninstall` share: the settings file that they change, its install record, and the hooks that
-//! the policy in force needs.
+//! the policy in force needs. And the skill that is installed beside them.
 
 use std::path::{Path, PathBuf};
 
@@ -283,10 +283,10 @@ pub fn print_variables(context: &Context, file: &SettingsFile, after: &[u8], add
 }
 
 /// The skill of this version.
-const TEXT: &str = include_str!("../../skills/team-history/SKILL.md");
+const SKILL_TEXT: &str = include_str!("../../skills/team-history/SKILL.md");
 
 /// Maximum size of a skill that is compared.
-const MAX_BYTES: u64 = 1 << 20;
+const MAX_SKILL_BYTES: u64 = 1 << 20;
 
 /// A file for the skill.
 #[derive(Debug)]
@@ -313,7 +313,7 @@ impl Skill {
     pub fn beside(settings: &Path) -> Result<Skill> {
         let dir = settings.parent().unwrap_or(Path::new("."));
         let path = dir.join("skills/team-history/SKILL.md");
-        let read = fs::if_exists(fs::read_regular(&path, MAX_BYTES)).map_err(|error| {
+        let read = fs::if_exists(fs::read_regular(&path, MAX_SKILL_BYTES)).map_err(|error| {
             Error::from(error).hint("nothing was changed; move the file, then run the command again")
         })?;
         Ok(Skill { path, found: read.map(|(found, _)| found) })
@@ -321,7 +321,7 @@ impl Skill {
 
     /// The hash of the installed skill.
     pub fn hash() -> String {
-        hash(TEXT.as_bytes())
+        hash(SKILL_TEXT.as_bytes())
     }
 
     pub fn exists(&self) -> bool {
@@ -329,20 +329,22 @@ impl Skill {
     }
 
     fn is(&self, installed: Option<&str>) -> bool {
-        self.found.as_ref().is_some_and(|found| found == TEXT.as_bytes() || installed == Some(&hash(found)))
+        self.found
+            .as_ref()
+            .is_some_and(|found| found == SKILL_TEXT.as_bytes() || installed == Some(&hash(found)))
     }
 
     /// The change that an install makes, if the skill with the hash `installed` was installed before.
     pub fn change(&self, installed: Option<&str>) -> SkillChange {
         match &self.found {
-            Some(found) if found == TEXT.as_bytes() => SkillChange::None,
+            Some(found) if found == SKILL_TEXT.as_bytes() => SkillChange::None,
             Some(_) if !self.is(installed) => SkillChange::Foreign,
             _ => SkillChange::Written,
         }
     }
 
     pub fn write(&self) -> Result<()> {
-        Ok(fs::write_atomic(&self.path, TEXT.as_bytes())?)
+        Ok(fs::write_atomic(&self.path, SKILL_TEXT.as_bytes())?)
     }
 
     /// Removes the skill if it is the installed one, with directories that are empty then.

@@ -1,4 +1,5 @@
-//! `teamkeep notify watch`: the notifier, which a hook call starts, and which sends notifications about a running team.
+//! `teamkeep notify watch`: the notifier, which a hook call starts, and which sends notifications about a running team. The incidents of the
+//! run come from a process of its own, `teamkeep notify look`.
 //! `teamkeep config test-notify` sends a test notification.
 
 use std::process::{self, ExitCode};
@@ -259,7 +260,7 @@ impl Look {
 /// Time limit of a look. It is a process of its own, because a look at a large run needs memory that a notifier must not keep for hours.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum size of the incidents in bytes.
-const MAX_BYTES: usize = 64 << 20;
+const MAX_INCIDENTS_BYTES: usize = 64 << 20;
 
 /// `notify look`: prints the incidents of a run for the notifier.
 fn look(context: &Context, run: &str) -> Result<ExitCode> {
@@ -276,7 +277,7 @@ fn incidents(run: &str) -> Result<Vec<Incident>> {
     let cannot = |why: String| Error::new(format!("cannot look at run {run}: {why}"));
     let mut command = process::Command::new(std::env::current_exe()?);
     command.args(["notify", "look", "--run", run]);
-    let (outcome, output) = Run::new(command, LOOK_TIMEOUT).collect(MAX_BYTES)?;
+    let (outcome, output) = Run::new(command, LOOK_TIMEOUT).collect(MAX_INCIDENTS_BYTES)?;
     match outcome {
         Outcome::Ended(status) if status.success() => {
             serde_json::from_slice(&output).map_err(|error| cannot(error.to_string()))

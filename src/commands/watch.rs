@@ -1,4 +1,4 @@
-//! `teamkeep watch [RUN]`: the board of a run on the whole terminal.
+//! `teamkeep watch [RUN]`: the board of a run on the whole terminal, and the thread that reads the run for it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

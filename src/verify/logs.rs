@@ -203,7 +203,7 @@ struct ExpectedHead {
 
 /// The chain of one log as far as it was read.
 #[derive(Debug)]
-pub(super) struct ChainCheck<'a> {
+struct ChainCheck<'a> {
     log: &'a EventLog,
     heads: Vec<ExpectedHead>,
     first: Option<u64>,
@@ -328,7 +328,7 @@ impl<'a> ChainCheck<'a> {
 }
 
 /// The finding about a noted head whose log is missing.
-pub(super) fn without_log(noted: &LogHead, store: &Path) -> Damage {
+fn without_log(noted: &LogHead, store: &Path) -> Damage {
     let what =
         format!("{noted} was noted, but the log does not exist: `prune`, retention or somebody removed it");
     Damage::new(DamageKind::RemovedHead, store, what, ALTERED)

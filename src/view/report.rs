@@ -1,4 +1,4 @@
-//! The report of a run for people.
+//! The report of a run for people, and its incidents.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -194,7 +194,7 @@ fn speech(entry: &Entry) -> Option<&str> {
 }
 
 /// Each entry as shown. An idle entry that follows the end of a turn is `None`: the pair is one line.
-pub fn merge_idles<'a>(shown: &[&'a Entry]) -> Vec<Option<ShownEntry<'a>>> {
+fn merge_idles<'a>(shown: &[&'a Entry]) -> Vec<Option<ShownEntry<'a>>> {
     let next = |place: usize| {
         let actor = &shown[place].actor;
         (place + 1..shown.len()).find(|next| shown[*next].actor == *actor && !shown[*next].is_automatic())

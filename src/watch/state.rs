@@ -1,4 +1,4 @@
-//! The choices of the user: panel, selection, filter and time.
+//! The choices of the user: panel, selection, filter and time; and the places of the screen that a mouse can click.
 
 use ratatui_core::layout::{Position, Rect};
 

@@ -281,7 +281,7 @@ const MAX_LINES: usize = 1_000_000;
 
 /// The change of each line, from the first; `None` for lines that no recorded change added.
 #[derive(Debug, Default)]
-pub(super) struct LineOwners<'a>(Vec<Option<(&'a ToolChange, &'a str)>>);
+struct LineOwners<'a>(Vec<Option<(&'a ToolChange, &'a str)>>);
 
 impl<'a> LineOwners<'a> {
     /// Applies the changes of one file, which are in order of time.

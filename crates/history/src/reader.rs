@@ -1,4 +1,4 @@
-//! Reading logs: line by line, past whatever cannot be read.
+//! Reading logs: line by line, past whatever cannot be read. And which lines of a session's log belong to which run.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};

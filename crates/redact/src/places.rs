@@ -26,7 +26,7 @@ fn is_value(value: &str) -> bool {
 }
 
 /// The password, or the token in place of a user, in `scheme://user:password@host`.
-pub(super) fn in_address(text: &str, after_scheme: usize) -> Option<Range<usize>> {
+pub(super) fn in_url(text: &str, after_scheme: usize) -> Option<Range<usize>> {
     let rest = line(text, after_scheme);
     let authority = &rest[..rest.find(|c: char| "/ \t\"'`<>\\?#".contains(c)).unwrap_or(rest.len())];
     let (user, host) = authority.rsplit_once('@')?;
@@ -214,7 +214,7 @@ const MAX_LOCAL_PART: usize = 64;
 const MAX_DOMAIN: usize = 253;
 
 /// The e-mail address around an at sign, without the extension of a file named after it.
-pub(super) fn address(text: &str, at: usize, from: usize) -> Option<Range<usize>> {
+pub(super) fn email(text: &str, at: usize, from: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let is_local = |byte: &&u8| byte.is_ascii_alphanumeric() || b"._%+-".contains(byte);
     let local = bytes[from.min(at)..at].iter().rev().take(MAX_LOCAL_PART).take_while(is_local).count();

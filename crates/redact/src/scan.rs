@@ -242,9 +242,9 @@ impl Search<'_> {
                 *last_name = name.end;
                 assignments::find(text, name)
             }
-            Rule::Address => places::in_address(text, place.end),
+            Rule::Address => places::in_url(text, place.end),
             Rule::Program => places::argument(text, place),
-            Rule::Email => places::address(text, place.start, done()),
+            Rule::Email => places::email(text, place.start, done()),
             Rule::Home => places::home(text, &place),
             Rule::Project => places::project(text, &place),
             Rule::KnownHome => places::known_home(text, &place),

@@ -68,7 +68,7 @@ pub enum Blanks {
 
 /// The text after the removal of something, with the blanks before it if the settings are right then; `None` if they are not right
 /// without that either.
-pub fn cut(
+pub(super) fn cut(
     text: &str,
     remove: impl Fn(&Document, Blanks),
     is_right: impl Fn(Value) -> bool,

@@ -1,5 +1,5 @@
 //! The table of hooks: the events and tools that need one, for the recorder, the gates and the rules. The policy adds tools to
-//! those of every install: no other tool waits for a hook.
+//! those of every install: no other tool waits for a hook. And the matchers that name them in the settings.
 
 use super::hook_command::HookEntry;
 use teamkeep_config::{Config, Files, Gate, Mode, Rule, everywhere};

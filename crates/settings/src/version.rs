@@ -128,7 +128,7 @@ impl fmt::Display for Version {
 }
 
 /// The name of Claude Code's program.
-const NAME: &str = "claude";
+const PROGRAM_NAME: &str = "claude";
 /// Time limit for the version. A version that runs in node took five seconds on a busy machine, and without an answer
 /// the hooks of later events are omitted.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
@@ -153,12 +153,12 @@ pub struct VersionProbe {
 /// long.
 pub fn probe(env: &Env, paths: &Paths, mut notify: impl FnMut(&str)) -> VersionProbe {
     let installed = [
-        paths.client.as_ref().map(|client| client.join("local").join(NAME)),
-        env.home.as_ref().map(|home| home.join(".local/bin").join(NAME)),
+        paths.client.as_ref().map(|client| client.join("local").join(PROGRAM_NAME)),
+        env.home.as_ref().map(|home| home.join(".local/bin").join(PROGRAM_NAME)),
     ];
     // Nothing in the current directory is run.
     let installed = installed.into_iter().flatten().filter(|path| path.is_absolute());
-    let on_path = find(NAME, env).map(|found| (PathBuf::from(NAME), found));
+    let on_path = find(PROGRAM_NAME, env).map(|found| (PathBuf::from(PROGRAM_NAME), found));
     for (at, path) in on_path.into_iter().chain(installed.map(|path| (path.clone(), path))) {
         let call = format!("{} --version", at.display());
         let waiting = format!("waiting for `{call}`, {} seconds at most", TIMEOUT.as_secs());

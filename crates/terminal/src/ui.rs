@@ -1,4 +1,4 @@
-//! The terminal: output for programs goes to stdout, messages for people to stderr.
+//! The terminal: output for programs goes to stdout, messages for people to stderr. And the progress of long work.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};

@@ -1,4 +1,5 @@
-//! `teamkeep log RUN`: the history of a run, or a part of it. With `--raw`, the recorded events (`raw`).
+//! `teamkeep log RUN`: the history of a run, or a part of it. With `--raw`, the recorded events (`raw`); with
+//! `--follow`, the later ones as they are added.
 
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Common parts of the panels: rows, titles, the part of a list that fits, and short durations.
+//! Common parts of the panels: rows, titles, the part of a list that fits, short durations, and a text of several pages.
 
 use std::ops::Range;
 

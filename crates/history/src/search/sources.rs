@@ -1,4 +1,4 @@
-//! The files whose texts are searched, the newest first.
+//! The files whose texts are searched, the newest first, and their blocks.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! The recorded runs, and how a user refers to one.
+//! The recorded runs, and how a user refers to one. A run whose description is lost is described by its log.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;

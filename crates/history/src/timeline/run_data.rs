@@ -1,4 +1,4 @@
-//! All recorded data of one run, opened, and the relation of its two clocks.
+//! All recorded data of one run, opened, the relation of its two clocks, and the summary for lists.
 
 use std::collections::{BTreeMap, HashMap};
 
