@@ -272,6 +272,10 @@ fn restored_task_is_not_restored_again_and_existing_tasks_are_unchanged() {
     let own = restored(&sandbox, &[ONE]);
     assert_eq!((own["tasks"].as_array().unwrap().len(), &own["tasks"][0]["id"]), (1, &json!("3")));
     assert_eq!(own["tasks"][0]["blocked_by"], json!(["2"]));
+    let all = restored(&sandbox, &["named", "--all"]);
+    let was: Vec<_> =
+        all["tasks"].as_array().unwrap().iter().map(|task| task["was"].as_str().unwrap()).collect();
+    assert_eq!(was, ["1", "2", "4"], "3 is still there");
 }
 
 #[test]
