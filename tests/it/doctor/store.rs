@@ -117,7 +117,24 @@ fn doctor_reports_a_team_of_a_dead_client_and_preserves_it() {
     std::fs::write(home.at(".claude/teams/odd/config.json"), "not json").unwrap();
     let config = json!({"name": "parser", "leadProcess": {"pid": dead}, "members": []});
     std::fs::write(home.at(".claude/teams/parser/config.json"), config.to_string()).unwrap();
+    // An older team names no process. Any session that may run can be its own, also one whose note is half written.
+    std::fs::create_dir_all(home.at(".claude/teams/older")).unwrap();
+    std::fs::write(
+        home.at(".claude/teams/older/config.json"),
+        json!({"name": "older", "leadSessionId": "aaaaaaaa-0000-4000-8000-000000000001", "members": []})
+            .to_string(),
+    )
+    .unwrap();
+    let note = home.at(&format!(".claude/sessions/{}.json", std::process::id()));
+    std::fs::create_dir_all(note.parent().unwrap()).unwrap();
+    std::fs::write(&note, "{ half").unwrap();
     assert_snapshot!(one(&home, "stale-teams"), @"warn: 1 team whose Claude Code process has exited: parser => check with `teamkeep show parser`, then: rm -r ~/.claude/teams/parser");
+    std::fs::remove_file(note).unwrap();
+    let told = one(&home, "stale-teams");
+    assert!(
+        told.starts_with("warn: 2 teams whose Claude Code process has exited: older, parser => "),
+        "{told}"
+    );
     home.ok("doctor --fix");
     assert!(home.at(".claude/teams/parser/config.json").exists());
 }
