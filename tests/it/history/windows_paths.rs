@@ -61,7 +61,9 @@ fn printed(run: &PlayedRun) -> Vec<Value> {
     });
     let recorded =
         lines.map(|line| line.to_string().replace(&home, "/home/dev").replace(&spelled, "-home-dev-"));
-    recorded.map(|line| serde_json::from_str(&line).unwrap()).collect()
+    let facts = recorded.map(|line| serde_json::from_str::<Value>(&line).unwrap());
+    // The session goes on after a TeamDelete, while its transcript is archived: the report counts as much of it as there was.
+    facts.filter(|fact| fact["overview"]["ended_by"] != "team-delete").collect()
 }
 
 #[test]
