@@ -74,10 +74,21 @@ impl Trace {
 
     /// Plays it call by call, and gives each step's payload with what the hook answered.
     pub fn answers(&self, sandbox: &Sandbox) -> Vec<(Value, CommandResult)> {
+        self.answers_and(sandbox, || ())
+    }
+
+    /// The same, and waits after each call for its work in the background: a transcript that grows after the end of its run is
+    /// archived as it was then.
+    pub fn settled_answers(&self, sandbox: &Sandbox) -> Vec<(Value, CommandResult)> {
+        self.answers_and(sandbox, || sandbox.finish())
+    }
+
+    fn answers_and(&self, sandbox: &Sandbox, after: impl Fn()) -> Vec<(Value, CommandResult)> {
         let mut files = Files::new();
         let answer = |step: &Value| {
             place(sandbox, step, &mut files);
             let result = run(self.call(sandbox, step), &local(sandbox, &step["payload"].to_string()));
+            after();
             (step["payload"].clone(), CommandResult::from(result))
         };
         self.steps.iter().map(answer).collect()
