@@ -81,6 +81,7 @@ impl TeamState {
         hasher.finalize().to_hex()[..16].to_owned()
     }
 
+    /// Adds a file. Facts of another kind of file, or of a task that is not work, change nothing.
     pub fn put_file(&mut self, file: TeamFile<'_>, facts: Facts) {
         match (file, facts) {
             (TeamFile::Roster, Facts::Roster(members)) => self.members = members,

@@ -58,8 +58,11 @@ impl SnapshotReader<'_> {
 
     fn facts(&self, contents: &mut RunContents, file: ListedFile<'_>) -> Result<Facts, &'static str> {
         let (path, file, captured) = file;
-        if let Some(facts) = captured.facts.clone().filter(|_| !self.live_first) {
-            return Ok(facts);
+        if let Some(facts) = &captured.facts
+            && !self.live_first
+            && file.fits(facts)
+        {
+            return Ok(facts.clone());
         }
         let largest = self.archive.largest;
         // Before a TeamDelete, larger files are archived as well; a hook call does not have the time to read them.

@@ -14,7 +14,8 @@ pub enum TeamFile<'a> {
     Task(&'a str, &'a str),
 }
 
-/// The content of a file as far as the gates need it. The index of a team keeps it, so that a judged call need not read unchanged files again.
+/// The content of a file as far as the gates need it. The index of a team keeps it, so that a judged call need not read
+/// unchanged files again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Facts {
@@ -100,6 +101,16 @@ impl<'a> TeamFile<'a> {
         }
     }
 
+    /// Whether the facts are of this kind of file.
+    pub fn fits(self, facts: &Facts) -> bool {
+        matches!(
+            (self, facts),
+            (TeamFile::Roster, Facts::Roster(_))
+                | (TeamFile::Inbox(_), Facts::Inbox(_))
+                | (TeamFile::Task(..), Facts::Task(_))
+        )
+    }
+
     /// Parses the content; `None` if it is not a file that Claude Code reads: see [`Flaw`](crate::team::Flaw).
     pub fn parse(self, bytes: &[u8]) -> Option<Facts> {
         Some(match self {
@@ -162,6 +173,7 @@ mod tests {
             assert!(!json.contains("long") && !json.contains("description"), "{json}");
             assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
             let file = TeamFile::of(path, &Lists::of_team(Some("t"))).unwrap();
+            assert!(file.fits(&facts), "{path}");
             let (kept, parsed) = (facts, file.parse(text.as_bytes()).unwrap());
             match (kept, parsed) {
                 (Facts::Task(Some(kept)), Facts::Task(Some(parsed))) => {
