@@ -14,6 +14,7 @@
 pub mod attribution;
 mod background;
 mod call;
+mod delete_guard;
 pub mod enforcement;
 mod facts;
 mod judge;
@@ -21,6 +22,7 @@ mod notices;
 mod repetition;
 pub mod response;
 mod runs;
+mod team_context;
 mod worktree;
 
 use std::ffi::OsString;
