@@ -6,7 +6,8 @@
 //! the state of this machine ──┘                                └─▶ otlp ─▶ receiver
 //! ```
 //!
-//! [`rounds`] runs this for each destination, or prints the rows. [`rows`] declares every column once, [`privacy`] decides which texts leave the machine, and
+//! [`rounds`] runs this for each destination, or prints the rows. [`rows`] declares every column once, [`privacy`] decides
+//! which texts leave the machine, and
 //! [`setup`] under which names.
 
 pub mod cli;

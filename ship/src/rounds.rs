@@ -177,7 +177,8 @@ impl<W: Write> Preview<W> {
     }
 }
 
-/// `teamkeep ship --dry-run`: prints the rows for each destination without sending them, with `json` each one in a line. Data that began before `since` is left out.
+/// `teamkeep ship --dry-run`: prints the rows for each destination without sending them, with `json` each one in a line. Data
+/// that began before `since` is left out.
 pub fn preview(setup: &Setup, since: Option<Timestamp>, json: bool) -> Result<()> {
     let ship = &setup.context.config.ship;
     let (mut state, _) = Shipping::of(&setup.context.paths).read()?;

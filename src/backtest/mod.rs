@@ -52,7 +52,8 @@ pub struct Counts {
     pub not_judged: usize,
 }
 
-/// Judges each event of a run, and returns those with a result. A result changes nothing for later events except the counts, because the event
+/// Judges each event of a run, and returns those with a result. A result changes nothing for later events except the counts,
+/// because the event
 /// happened. Only a tool call that was blocked at that time did not.
 pub fn test<'a>(archive: &Archive, record: &'a Record, policy: &Policy, rules: &[Rule]) -> Vec<Found<'a>> {
     let rules = Rules::of(rules);

@@ -1,4 +1,5 @@
-//! `teamkeep notify watch`: the notifier, which a hook call starts, and which sends notifications about a running team. The incidents of the
+//! `teamkeep notify watch`: the notifier, which a hook call starts, and which sends notifications about a running team. The
+//! incidents of the
 //! run come from a process of its own, `teamkeep notify look`.
 //! `teamkeep config test-notify` sends a test notification.
 
@@ -105,6 +106,8 @@ fn destinations(context: &Context, args: &TestArgs) -> Result<Vec<Destination>> 
     Ok(Destination::all(&notify, home))
 }
 
+// The notifier.
+
 /// The interval for comparing sizes and times of the run's files.
 const POLL_INTERVAL: Duration = Duration::from_secs(2);
 /// The interval for checking that Claude Code runs, which no file shows.
@@ -122,7 +125,8 @@ const MAX_SILENCE: Duration = Duration::from_secs(12 * 3_600);
 /// How long to wait for the lock. A hook call that asks whether it is held has it for an instant.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// `notify watch`: looks at a running team every few seconds and sends notifications about its incidents, until it ends. Problems are in the diagnostics: the process has no terminal.
+/// `notify watch`: looks at a running team every few seconds and sends notifications about its incidents, until it ends.
+/// Problems are in the diagnostics: the process has no terminal.
 fn watch(context: Context, run: &str) -> Result<ExitCode> {
     os::process::detach();
     os::process::lower_priority();
@@ -257,7 +261,9 @@ impl Look {
     }
 }
 
-/// Time limit of a look. It is a process of its own, because a look at a large run needs memory that a notifier must not keep for hours.
+// A look, in a process of its own, because a look at a large run needs memory that a notifier must not keep for hours.
+
+/// Time limit of a look.
 const LOOK_TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum size of the incidents in bytes.
 const MAX_INCIDENTS_BYTES: usize = 64 << 20;

@@ -162,7 +162,8 @@ pub fn open(path: &Path) -> Result<()> {
     Err(failed(format!("{} is not installed", os::OPENERS.join(" or ")).into()))
 }
 
-/// Ends a dry run, whose output has `would delete` or `would restore`: prints the present command line without `--dry-run`, and with this option.
+/// Ends a dry run, whose output has `would delete` or `would restore`: prints the present command line without `--dry-run`, and
+/// with this option.
 pub fn propose_again(context: &Context, option: Option<&str>) {
     let given = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
     let words = given.filter(|arg| arg != "--dry-run").chain(option.map(str::to_owned));

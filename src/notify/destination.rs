@@ -1,5 +1,6 @@
 //! The destinations of notifications, and how one is sent: to a command, or to an address with `curl`, which has the system's
-//! certificates and follows its proxies. The address, the signature and the body are on its stdin, so that no list of processes shows them.
+//! certificates and follows its proxies. The address, the signature and the body are on its stdin, so that no list of processes
+//! shows them.
 
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;

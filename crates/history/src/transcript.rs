@@ -1,5 +1,7 @@
-//! Reads Claude Code's transcripts: messages, tool calls, changes of files, token usage; and the tags with which Claude Code shows messages
-//! to their recipient: `<teammate-message teammate_id="…">`. No hook call needs it. Their format is internal to Claude Code and changes with
+//! Reads Claude Code's transcripts: messages, tool calls, changes of files, token usage; and the tags with which Claude Code
+//! shows messages
+//! to their recipient: `<teammate-message teammate_id="…">`. No hook call needs it. Their format is internal to Claude Code and
+//! changes with
 //! it, so unknown content is ignored.
 
 use std::io::{self, BufRead, Read};
@@ -190,6 +192,8 @@ fn plain(content: &Value) -> String {
     }
 }
 
+// The tags in which an agent receives a message.
+
 /// A message in the form in which its recipient received it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Delivered {
@@ -259,6 +263,8 @@ fn attribute(head: &str, name: &str) -> Option<String> {
     let value = &head[start..];
     Some(value[..value.find('"')?].to_owned())
 }
+
+// The changes of files.
 
 /// The files that a tool call changed and the commits that it printed, by `toolUseResult` of its line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

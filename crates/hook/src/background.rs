@@ -211,7 +211,8 @@ fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Timestamp) -> bool
         && lately()
 }
 
-/// Archives the transcripts of unfinished runs; finally, and compresses their files, if `last` is true. Returns the problems and the finished runs.
+/// Archives the transcripts of unfinished runs; finally, and compresses their files, if `last` is true. Returns the problems
+/// and the finished runs.
 fn archive_transcripts(
     recorder: &Recorder,
     archive: &Archive,

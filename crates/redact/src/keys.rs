@@ -1,4 +1,5 @@
-//! Keys with a well-known form: a prefix, then characters of one alphabet. And private keys as blocks of text: PEM, OpenSSH, PGP and PuTTY,
+//! Keys with a well-known form: a prefix, then characters of one alphabet. And private keys as blocks of text: PEM, OpenSSH,
+//! PGP and PuTTY,
 //! also with line numbers, quoted, and in program text.
 
 use std::ops::Range;
@@ -159,6 +160,8 @@ fn is_in_data(before: &[u8]) -> bool {
         .count()
         == 24
 }
+
+// Blocks of private keys.
 
 /// Shorter words can be prose.
 const MIN_WORD: usize = 16;

@@ -36,7 +36,7 @@ pub struct Document {
     pub events: Vec<(String, CstArray)>,
 }
 
-/// Parses a text, or tells why it cannot be edited.
+/// Parses a text, or returns why it cannot be edited.
 pub(crate) fn parse(text: &str) -> Result<Document, String> {
     Document::parse(text).map_err(|error| error.cause())
 }

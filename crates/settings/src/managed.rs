@@ -15,7 +15,7 @@ use super::layer::{ONLY_MANAGED, base_file, drop_in_file};
 use super::version::{FIRST_WITH_DROP_INS, Version};
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::os;
-use teamkeep_system::os::HOMES;
+use teamkeep_system::os::HOME_PARENTS;
 use teamkeep_system::os::access::{closed_mode, exposure};
 
 /// The install records of managed settings.
@@ -24,13 +24,13 @@ use teamkeep_system::os::access::{closed_mode, exposure};
 /// Their directory cannot be created.
 pub fn records() -> Result<InstallRecords> {
     // On macOS, the organization's configuration is in the same directory, and every user reads it.
-    make_public_directories(Path::new(os::SYSTEM))?;
+    make_public_directories(Path::new(os::SYSTEM_DIR))?;
     Ok(known_records())
 }
 
 /// [`records`], without creating their directory.
 pub fn known_records() -> InstallRecords {
-    InstallRecords::at(Path::new(os::SYSTEM).join("installs"))
+    InstallRecords::at(Path::new(os::SYSTEM_DIR).join("installs"))
 }
 
 /// The file to install into: where teamkeep's hooks already are, else a drop-in file if this version of Claude Code reads
@@ -139,7 +139,7 @@ pub fn obstacle(path: &Path, access: PublicAccess) -> Option<String> {
 
 /// Whether a path is in a user's own directory.
 pub fn is_in_home(path: &Path, home: Option<&Path>) -> bool {
-    let homes = HOMES.iter().map(Path::new).chain(home.filter(|home| home.parent().is_some()));
+    let homes = HOME_PARENTS.iter().map(Path::new).chain(home.filter(|home| home.parent().is_some()));
     homes.into_iter().any(|home| path.starts_with(home))
 }
 

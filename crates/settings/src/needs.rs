@@ -171,6 +171,8 @@ impl Need {
     }
 }
 
+// The matchers of the entries.
+
 /// Maximum number of stars in a pattern: each star multiplies the ways that a regular expression has to try.
 const MAX_STARS: usize = 3;
 /// The matcher for all tools.

@@ -165,5 +165,5 @@ pub fn absolute_search() -> OsString {
     let search = value("PATH").unwrap_or_default();
     let absolute = std::env::join_paths(absolute_dirs(&search)).unwrap_or_default();
     // An empty search path is the current directory.
-    if absolute.is_empty() { OsString::from(os::SEARCH) } else { absolute }
+    if absolute.is_empty() { OsString::from(os::SEARCH_PATH) } else { absolute }
 }

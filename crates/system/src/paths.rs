@@ -65,7 +65,7 @@ impl Paths {
         let store = env.store.clone().filter(|store| store.is_absolute()).unwrap_or_else(|| match &dirs {
             Some(dirs) => dirs.data_local_dir().to_path_buf(),
             None => {
-                let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from(os::TMP));
+                let tmp = env.tmp.clone().unwrap_or_else(|| PathBuf::from(os::TMP_DIR));
                 let path = tmp.join(format!("teamkeep-{}", os::access::user_id()));
                 let why = if env.home.is_some() { "HOME is not an absolute path" } else { "HOME is not set" };
                 warning = Some(format!("{why}: recording to {}", path.display()));

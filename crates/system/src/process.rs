@@ -80,7 +80,8 @@ pub enum Outcome {
     Ended(ExitStatus),
     /// It exceeded the time limit and was killed with all its child processes.
     TimedOut,
-    /// A signal arrived after [`signals::defer`](crate::signals::defer), or the observer stopped it: [`Run::collect`] does so if the output is too
+    /// A signal arrived after [`signals::defer`](crate::signals::defer), or the observer stopped it: [`Run::collect`] does so
+    /// if the output is too
     /// large.
     Stopped,
 }

@@ -51,7 +51,6 @@ impl Context {
         access::not_a_directory(&self.paths, &self.env).map_or(Ok(()), |obstacle| Err(obstacle.into()))
     }
 
-    /// Warns that the store does not exist, in commands that would otherwise report that nothing is wrong.
     /// Notes that an override has no effect on the teams of the usual store.
     pub fn note_other_store(&self) {
         if let Some(usual) = access::usual_beside(&self.paths, &self.env) {
@@ -62,6 +61,7 @@ impl Context {
         }
     }
 
+    /// Warns that the store does not exist, in commands that would otherwise report that nothing is wrong.
     pub fn warn_missing_store(&self) {
         access::missing(&self.paths, &self.env).iter().for_each(|missing| self.ui.warn(missing));
     }

@@ -130,10 +130,10 @@ fn doctor_reports_a_team_of_a_dead_client_and_preserves_it() {
     std::fs::write(&note, "{ half").unwrap();
     assert_snapshot!(one(&home, "stale-teams"), @"warn: 1 team whose Claude Code process has exited: parser => check with `teamkeep show parser`, then: rm -r ~/.claude/teams/parser");
     std::fs::remove_file(note).unwrap();
-    let told = one(&home, "stale-teams");
+    let finding = one(&home, "stale-teams");
     assert!(
-        told.starts_with("warn: 2 teams whose Claude Code process has exited: older, parser => "),
-        "{told}"
+        finding.starts_with("warn: 2 teams whose Claude Code process has exited: older, parser => "),
+        "{finding}"
     );
     home.ok("doctor --fix");
     assert!(home.at(".claude/teams/parser/config.json").exists());

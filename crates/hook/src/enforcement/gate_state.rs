@@ -74,8 +74,8 @@ impl GateStateStore {
         self.file().read().map(state_and_damage).unwrap_or_default()
     }
 
-    /// Opens the counts for this call. If they cannot be locked and read, they are empty or the last ones, and
-    /// [`OpenGateState::save`] fails.
+    /// Opens the counts for this call. If they cannot be locked, they are those of the file; if they cannot be read, they are
+    /// empty. In both cases, [`OpenGateState::save`] fails.
     pub fn open(&self) -> OpenGateState {
         let file = self.file();
         let locked = self.lock();

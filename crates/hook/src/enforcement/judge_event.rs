@@ -114,12 +114,12 @@ impl Judging<'_> {
         // The findings.
         let mut findings = judge(self.policy, self.rules, &Case::new(self.event, &team));
         findings.extend(checked);
-        let unread = team.unread
-            + index
-                .and(self.team)
-                .and_then(|team| self.call.found.unarchived.get(team))
-                .copied()
-                .unwrap_or_default();
+        let mut unread = team.unread;
+        if index.is_some()
+            && let Some(team) = self.team
+        {
+            unread += self.call.found.unarchived.get(team).copied().unwrap_or_default();
+        }
         if unread > 0 {
             failed.get_or_insert(format!("{unread} of the team's files could not be read in time"));
         }

@@ -47,7 +47,8 @@ fn judges(gate: Gate, policy: &Policy, event: &JudgedEvent<'_>) -> bool {
     is_on && gate.judges(event.kind, event.payload.tool())
 }
 
-/// The findings of a gate for an event that it judges. Completion checks run commands, and rules are evaluated together: neither is done here.
+/// The findings of a gate for an event that it judges. Completion checks run commands, and rules are evaluated together:
+/// neither is done here.
 fn findings(gate: Gate, policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
     let finding = match gate {
         Gate::PrematureShutdown => return shutdown::premature_shutdown(policy, case),

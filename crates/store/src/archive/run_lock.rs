@@ -115,8 +115,11 @@ impl Archive {
         if let Some(dir) = self.run_dir(&index.run) {
             let _ = std::fs::rename(dir.join("run.json"), dir.join("run.json.damaged"));
         }
-        let first = self.journal(&index.run).snapshots.into_iter().next();
-        self.described(subject, index, None, first.map_or(index.at, |first| first.at))
+        let mut record = self.described(subject, index, None, index.at);
+        if let Some(first) = self.journal(&index.run).snapshots.first() {
+            record.started_at = first.at;
+        }
+        record
     }
 
     /// The description of a run by its index: the known one updated, or a new one of a run that is seen now.

@@ -1,4 +1,5 @@
-//! The state of shipping: the segments and runs that each destination has. `teamkeep-ship` writes it; retention, `doctor` and `prune` read
+//! The state of shipping: the segments and runs that each destination has. `teamkeep-ship` writes it; retention, `doctor` and
+//! `prune` read
 //! it. And the segments that are not shipped yet, which retention keeps.
 //!
 //! The unit of events is a closed segment of the log, and the unit of a run's data is a run that has ended. A state that is
@@ -196,7 +197,8 @@ pub struct UnshippedSegments {
 }
 
 impl UnshippedSegments {
-    /// Finds those of the closed segments, and of the others of sessions; none while `[ship]` is not configured. With a damaged state nothing is shipped.
+    /// Finds those of the closed segments, and of the others of sessions; none while `[ship]` is not configured. With a damaged
+    /// state nothing is shipped.
     pub fn find(shipping: &Shipping, ship: &Ship) -> io::Result<UnshippedSegments> {
         if !ship.is_configured() {
             return Ok(UnshippedSegments::default());

@@ -19,18 +19,19 @@ pub const ORGANIZATION_FILE: &str = if IS_APPLE {
     "/etc/teamkeep/teamkeep.toml"
 };
 /// teamkeep's own directory of the system.
-pub const SYSTEM: &str = if IS_APPLE { "/Library/Application Support/teamkeep" } else { "/var/lib/teamkeep" };
+pub const SYSTEM_DIR: &str =
+    if IS_APPLE { "/Library/Application Support/teamkeep" } else { "/var/lib/teamkeep" };
 /// Claude Code's managed settings.
 pub const MANAGED_SETTINGS: &str =
     if IS_APPLE { "/Library/Application Support/ClaudeCode" } else { "/etc/claude-code" };
 /// The directories with the users' own directories.
-pub const HOMES: &[&str] = &["/home", "/root", "/Users"];
+pub const HOME_PARENTS: &[&str] = &["/home", "/root", "/Users"];
 /// A path that cannot exist.
 pub const NOWHERE: &str = "/dev/null/teamkeep";
 /// The temporary directory, if the environment names none.
-pub const TMP: &str = "/tmp";
+pub const TMP_DIR: &str = "/tmp";
 /// The search path, if the environment names no absolute directory.
-pub const SEARCH: &str = "/usr/bin:/bin";
+pub const SEARCH_PATH: &str = "/usr/bin:/bin";
 
 /// The variables with the user's home directory, the user's name, and the temporary directory.
 pub const HOME_VARIABLE: &str = "HOME";

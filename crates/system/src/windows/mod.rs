@@ -10,17 +10,17 @@ pub mod terminal;
 /// The organization's configuration. Users can create directories in `C:\ProgramData`, but not here.
 pub const ORGANIZATION_FILE: &str = r"C:\Program Files\teamkeep\teamkeep.toml";
 /// teamkeep's own directory of the system.
-pub const SYSTEM: &str = r"C:\Program Files\teamkeep";
+pub const SYSTEM_DIR: &str = r"C:\Program Files\teamkeep";
 /// Claude Code's managed settings.
 pub const MANAGED_SETTINGS: &str = r"C:\Program Files\ClaudeCode";
 /// The directories with the users' own directories.
-pub const HOMES: &[&str] = &[r"C:\Users"];
+pub const HOME_PARENTS: &[&str] = &[r"C:\Users"];
 /// A path that cannot exist.
 pub const NOWHERE: &str = r"\\.\NUL\teamkeep";
 /// The temporary directory, if the environment names none.
-pub const TMP: &str = r"C:\Windows\Temp";
+pub const TMP_DIR: &str = r"C:\Windows\Temp";
 /// The search path, if the environment names no absolute directory.
-pub const SEARCH: &str = r"C:\Windows\System32";
+pub const SEARCH_PATH: &str = r"C:\Windows\System32";
 
 /// The variables with the user's home directory, the user's name, and the temporary directory.
 pub const HOME_VARIABLE: &str = "USERPROFILE";

@@ -12,7 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use super::SEARCH;
+use super::SEARCH_PATH;
 use signal_hook::consts::SIGINT;
 use winsafe::guard::CloseHandleGuard;
 use winsafe::{self as w, HPROCESS, HPROCESSLIST, STARTUPINFO, co};
@@ -141,7 +141,7 @@ pub fn start_background(command: &mut Command) -> io::Result<()> {
     // Not in a list of variables: winsafe 0.0.29 frees it before the call.
     let line = match line.join(" ") {
         line if removed.is_empty() => line,
-        line => format!("{SEARCH}\\cmd.exe /d /s /c \"{removed}{line}\""),
+        line => format!("{SEARCH_PATH}\\cmd.exe /d /s /c \"{removed}{line}\""),
     };
     let flags = co::CREATE::NO_WINDOW | co::CREATE::NEW_PROCESS_GROUP;
     let dir = command.get_current_dir().map(|dir| dir.to_string_lossy().into_owned());

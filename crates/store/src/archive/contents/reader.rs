@@ -31,9 +31,9 @@ pub(super) fn cost_of(own: u64, back: u64) -> u64 {
 #[derive(Debug, Default)]
 pub struct RunContents {
     dir: PathBuf,
-    /// The files with the name of their list.
+    /// The main list and its files: the name is always [`LIST`].
     main: Option<(String, ContentFiles)>,
-    /// Those of a call that did not get the lock: only one stays open.
+    /// The list of a call that did not get the lock, and its files. Only one such list stays open.
     other: Option<(String, ContentFiles)>,
     /// Where contents are, by the part of their hash that lines have: in which list, and at which line.
     by_hash: HashMap<String, Vec<(Arc<str>, u64)>>,
@@ -115,6 +115,7 @@ impl RunContents {
         self.unread = None;
         let names = fs::entries(&self.dir).filter_map(|entry| entry.file_name().into_string().ok());
         let mut lists: Vec<Arc<str>> = names.filter_map(|name| list_of(&name)).collect();
+        // The main list comes first.
         lists.sort_by_key(|list| (**list != *LIST, list.clone()));
         lists.dedup();
         for list in lists {
