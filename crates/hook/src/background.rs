@@ -201,14 +201,12 @@ fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord
     client.is_some_and(is_gone) || last.is_some_and(|last| last.started_at > run.started_at)
 }
 
-/// Whether the process started by this run's SessionEnd still waits. Two may run when one session ends as another begins.
+/// Whether another process completes this run: the one that its SessionEnd started, which may still wait (two run when one session ends
+/// as another begins), or the one at the end of the session, if the run ended before: until then, the lead may write about it.
 fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Timestamp) -> bool {
-    let ended = run.ended_at;
-    let lately =
-        || ended.is_some_and(|end| (now - end).abs().to_std().is_ok_and(|age| age < CLIENT_EXIT_TIMEOUT));
-    run.ended_by == Some(EndedBy::SessionEnd)
-        && run.client_pid.is_some_and(|pid| after != Some(pid) && !process::is_gone(pid, None, None))
-        && lately()
+    let lately = |end: Timestamp| (now - end).abs().to_std().is_ok_and(|age| age < CLIENT_EXIT_TIMEOUT);
+    run.client_pid.is_some_and(|pid| after != Some(pid) && !process::is_gone(pid, None, None))
+        && (run.ended_by != Some(EndedBy::SessionEnd) || run.ended_at.is_some_and(lately))
 }
 
 /// Archives the transcripts of unfinished runs; finally, and compresses their files, if `last` is true. Returns the problems
@@ -289,7 +287,12 @@ impl Call<'_> {
     pub(crate) fn start_background(&mut self, has_ended: bool) {
         let (received, recorder) = (&self.received, self.received.recorder);
         let mut is_finishing = false;
-        if has_ended || (received.kind == EventKind::SessionStart && recorder.has_left(&received.archive)) {
+        let has_left = match received.kind {
+            EventKind::SessionStart => recorder.has_left(&received.archive),
+            EventKind::SessionEnd => received.archive.has_unfinished(),
+            _ => false,
+        };
+        if has_ended || has_left {
             let in_session = received.kind != EventKind::SessionEnd;
             let client = recorder.env.client_pid.filter(|_| !in_session);
             let later = recorder.finish_later(FinishStart { client, in_session });
