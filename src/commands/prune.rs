@@ -36,7 +36,7 @@ Exit codes:
   64  Usage error")]
 pub struct Args {
     /// Delete runs that ended longer ago than this: `30d`, `12h`
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration, allow_hyphen_values = true)]
     older_than: Option<Duration>,
     /// Keep only the newest COUNT runs
     #[arg(long, value_name = "COUNT", value_parser = number::kept)]

@@ -223,13 +223,14 @@ impl Checker<'_> {
 
     /// Reports an unknown key. `known` are those of its table.
     fn unknown(&mut self, written: &str, known: &[&str], span: Range<usize>) {
-        // The table that has this name, if another one has.
-        let elsewhere = || {
-            let why = error_of(&["policy".to_owned(), written.to_owned()], &Json::Null)?;
-            (!why.starts_with("unknown field ")).then(|| format!("policy.{written}"))
+        let is_known = |path: &[&str]| {
+            let path: Vec<String> = path.iter().map(|&part| part.to_owned()).collect();
+            error_of(&path, &Json::Null).is_some_and(|why| !why.starts_with("unknown field "))
         };
-        let hint = match nearest(written, known, 1).map(str::to_owned).or_else(elsewhere) {
+        let hint = match nearest(written, known, 1) {
             Some(suggestion) => format!("did you mean `{suggestion}`?"),
+            None if is_known(&["policy", written]) => format!("did you mean `policy.{written}`?"),
+            None if is_known(&[written]) => format!("`{written}` belongs to the top level of the file"),
             None => format!("expected one of {}", known.join(", ")),
         };
         let shown: String = written.chars().take(64).collect();

@@ -159,7 +159,11 @@ fn the_size_limit_deletes_the_oldest_runs_until_the_rest_fits() {
     assert_eq!(teams(&sandbox), [team(2), team(3)]);
     is_whole(&sandbox);
     assert_eq!(sandbox.run(&["prune", "--max-size", "12"]).code, Some(64));
-    assert_eq!(sandbox.run(&["prune", "--older-than", "30"]).code, Some(64));
+    for invalid in ["30", "-5d"] {
+        let result = sandbox.run(&["prune", "--older-than", invalid]);
+        assert_eq!(result.code, Some(64));
+        assert!(result.err.contains("invalid duration; expected a value such as"), "{}", result.err);
+    }
 }
 
 #[test]
