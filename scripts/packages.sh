@@ -92,4 +92,4 @@ cp LICENSE "$work/package"
 tar --sort=name --mtime="@$(git log -1 --format=%ct)" --owner=0 --group=0 --numeric-owner --mode=go-w \
     -C "$work" -cf - package | gzip -9n >"$out/teamkeep-$version-npm.tgz"
 echo "made $out/teamkeep-$version-npm.tgz"
-(cd "$out" && sha256sum teamkeep-"$version"-*.tar.gz teamkeep.rb "teamkeep-$version-npm.tgz" teamkeep*.deb teamkeep*.rpm >SHA256SUMS)
+(cd "$out" && sha256sum teamkeep-"$version"-*.{tar.gz,zip} teamkeep.rb "teamkeep-$version-npm.tgz" teamkeep*.deb teamkeep*.rpm >SHA256SUMS)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs a release: static binaries for each Linux machine that can be linked for here, and binaries for macOS, each with
-# install.sh, man pages, completions, the files of packaging/ for an administrator, and the checksums. The same commit gives
-# the same bytes.
+# install.sh, man pages, completions, the files of packaging/ for an administrator, and the checksums; and binaries for Windows
+# with install.ps1. The same commit gives the same bytes.
 #
 #   scripts/release.sh [DIR]     into DIR, or target/release-files
 set -euo pipefail
@@ -19,7 +19,7 @@ if [ -n "$(git status --porcelain)" ]; then
 fi
 stamp=$(git log -1 --format=%ct)
 mkdir -p "$out"
-rm -f "$out"/teamkeep-*.tar.gz "$out"/SHA256SUMS
+rm -f "$out"/teamkeep-*.tar.gz "$out"/teamkeep-*.zip "$out"/SHA256SUMS
 
 # Whether the compiler has this target, or can get it.
 has_target() {
@@ -36,29 +36,56 @@ compiler() {
     fi
 }
 
-# pack TARGET SCRIPT
-pack() {
-    local target=$1 script=$2 name dir built program
+# build TARGET SCRIPT [SUFFIX]: into $dir, the directory of the archive, with the checksums of the programs
+build() {
+    local target=$1 script=$2 suffix=${3:-} built=target/$1/release program
     name=teamkeep-$version-$target
     dir=target/packing/$name
-    built=target/$target/release
     "$script" --with-ship "$target" --target-dir target
     rm -rf "$dir"
-    mkdir -p "$dir/docs" "$dir/packaging"
-    cp install.sh README.md CHANGELOG.md LICENSE "$dir"
+    mkdir -p "$dir/docs"
+    cp README.md CHANGELOG.md LICENSE "$dir"
     for program in teamkeep teamkeep-hook teamkeep-ship; do
-        if [ "$script" = scripts/static.sh ] && readelf -lW "$built/$program" | grep -q INTERP; then
+        program=$program$suffix
+        if [[ $target = *-linux-musl ]] && readelf -lW "$built/$program" | grep -q INTERP; then
             echo "release.sh: $built/$program is not static" >&2
             exit 1
         fi
         cp "$built/$program" "$dir"
         (cd "$dir" && sha256sum "$program" >"$program.sha256")
     done
+}
+
+# pack TARGET SCRIPT
+pack() {
+    build "$@"
+    mkdir "$dir/packaging"
+    cp install.sh "$dir"
     cp -r docs/man docs/completions "$dir/docs"
     cp -r packaging/container packaging/launchd packaging/systemd "$dir/packaging"
     tar --sort=name --mtime="@$stamp" --owner=0 --group=0 --numeric-owner --mode=go-w \
         -C target/packing -cf - "$name" | gzip -9n >"$out/$name.tar.gz"
     echo "packed $out/$name.tar.gz"
+}
+
+# pack_windows TARGET
+pack_windows() {
+    build "$1" scripts/static.sh .exe
+    cp install.ps1 "$dir"
+    cp -r docs/completions "$dir/docs"
+    python3 - "$out/$name.zip" target/packing "$name" "$stamp" <<'END'
+import pathlib, sys, time, zipfile
+
+path, above, name, stamp = sys.argv[1:]
+moment = time.gmtime(int(stamp))[:6]
+with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+    for file in sorted(pathlib.Path(above, name).rglob("*")):
+        if file.is_file():
+            entry = zipfile.ZipInfo(str(file.relative_to(above)), moment)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, file.read_bytes())
+END
+    echo "packed $out/$name.zip"
 }
 
 for target in x86_64-unknown-linux-musl aarch64-unknown-linux-musl; do
@@ -79,4 +106,12 @@ for target in aarch64-apple-darwin x86_64-apple-darwin; do
         echo "left out: rustup has no $target here" >&2
     fi
 done
-(cd "$out" && sha256sum teamkeep-*.tar.gz | tee SHA256SUMS)
+target=x86_64-pc-windows-gnu
+if ! has_target "$target"; then
+    echo "left out: rustup has no $target here" >&2
+elif ! command -v x86_64-w64-mingw32-gcc >/dev/null; then
+    echo "left out: $target has no linker here (on Debian: gcc-mingw-w64-x86-64)" >&2
+else
+    pack_windows "$target"
+fi
+(cd "$out" && shopt -s nullglob && sha256sum teamkeep-*.tar.gz teamkeep-*.zip | tee SHA256SUMS)

@@ -10,6 +10,7 @@ use crate::support::programs::write_program;
 
 pub(super) const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 pub(super) const TARGETS: [&str; 2] = ["aarch64-unknown-linux-musl", "x86_64-unknown-linux-musl"];
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
 /// Writes programs that print their name and their target, and notes the compiler for them. The tools that it would install are
 /// there.
@@ -24,7 +25,9 @@ while [ $# -gt 0 ]; do
     shift
 done
 mkdir -p "target/$target/release"
+case $target in *-windows-*) suffix=.exe ;; esac
 for program in $programs; do
+    program=$program${suffix:-}
     printf '#!/bin/sh\necho %s %s "$@"\n' "$program" "$target" >"target/$target/release/$program"
     chmod +x "target/$target/release/$program"
 done
@@ -59,15 +62,16 @@ impl Release {
             ("rustc", RUSTC),
             ("readelf", "#!/bin/sh\n"),
             ("aarch64-linux-gnu-gcc", "#!/bin/sh\n"),
+            ("x86_64-w64-mingw32-gcc", "#!/bin/sh\n"),
         ];
         for (name, text) in programs {
             write_program(&release.at("bin").join(name), text);
         }
-        for target in TARGETS {
+        for target in TARGETS.iter().chain(&[WINDOWS]) {
             std::fs::create_dir_all(release.at("sysroot/lib/rustlib").join(target)).unwrap();
         }
         let copied = format!(
-            "cp -r --parents .gitignore .cargo scripts packaging docs/man docs/completions Cargo.toml install.sh README.md LICENSE {0} \
+            "cp -r --parents .gitignore .cargo scripts packaging docs/man docs/completions Cargo.toml install.sh install.ps1 README.md LICENSE {0} \
              && cd {0} && printf '## {1} - 2026-01-02\\n' >CHANGELOG.md && git init -q && git add . \
              && git -c user.name=a -c user.email=a@example.com commit -qm a",
             release.at("clone").display(),
@@ -158,6 +162,26 @@ fn packages_are_made_from_the_archives_of_a_release() {
         let sum = sums.lines().find(|line| line.ends_with(name)).unwrap().split(' ').next().unwrap();
         assert!(formula.contains(&format!("{name}\"\n    sha256 \"{sum}\"")), "{formula}");
     }
+}
+
+#[test]
+fn the_archive_for_windows_has_what_its_script_installs() {
+    let release = Release::new();
+    release.run("scripts/release.sh");
+    let name = format!("teamkeep-{}-{WINDOWS}", release.version);
+    let archive = format!("target/release-files/{name}.zip");
+    let files = release.run(&format!("python3 -m zipfile -l {archive}"));
+    let script = std::fs::read_to_string(Path::new(ROOT).join("install.ps1")).unwrap();
+    let programs = script.lines().find_map(|line| line.strip_prefix("$programs = ")).unwrap();
+    for file in programs.split(", ").map(|quoted| quoted.trim_matches('\'')).chain(["install.ps1"]) {
+        assert!(files.contains(&format!("{name}/{file} ")), "no {file}: {files}");
+    }
+    release.run(&format!(
+        "python3 -m zipfile -e {archive} .. && cd ../{name} && sha256sum --check --quiet *.sha256"
+    ));
+    let first = std::fs::read(release.made(&format!("{name}.zip"))).unwrap();
+    release.run("scripts/release.sh");
+    assert!(first == std::fs::read(release.made(&format!("{name}.zip"))).unwrap(), "the same bytes");
 }
 
 #[test]
