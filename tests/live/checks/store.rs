@@ -1,5 +1,10 @@
 //! The record is whole, the run has an end, and nothing went wrong on our side.
 
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
 use super::super::ending::Ending;
 use super::super::home::Home;
 use super::super::record::{Record, text};
@@ -24,7 +29,35 @@ pub fn differences(scenario: &Scenario, home: &Home, record: &Record) -> Vec<Str
         let lines = said.lines().filter(|line| !line.contains(HALF_WRITTEN) && !line.contains(BUSY));
         found.extend(lines.map(|line| format!("diagnostics: {line}")));
     }
+    if scenario.ending != Ending::Killed {
+        found.extend(archived(home, &text(&record.run, "run")));
+    }
     found
+}
+
+/// How long the background process may take after the session: it waits for the client's last lines.
+const ARCHIVED_WITHIN: Duration = Duration::from_secs(30);
+
+/// The transcripts of which the archive does not have all, such as what the lead wrote after it deleted its team.
+fn archived(home: &Home, run: &str) -> Vec<String> {
+    let (start, mark) = (Instant::now(), home.store().join("marks").join(format!("unfinished-{run}")));
+    while mark.exists() {
+        if start.elapsed() > ARCHIVED_WITHIN {
+            return vec![format!("store: the transcripts of {run} are not archived")];
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let list =
+        std::fs::read(home.store().join("runs").join(run).join("transcripts.json")).unwrap_or_default();
+    let Ok(list) = serde_json::from_slice::<BTreeMap<String, Value>>(&list) else {
+        return vec![format!("store: no list of the transcripts of {run}")];
+    };
+    let differs = |(path, stored): (String, Value)| {
+        let size = std::fs::metadata(&path).ok()?.len();
+        let has = stored["size"].as_u64();
+        (has != Some(size)).then(|| format!("store: the archive has {has:?} bytes of the {size} of {path}"))
+    };
+    list.into_iter().filter_map(differs).collect()
 }
 
 /// 2.1.47 writes its files in place, and whoever reads at that moment finds half of one: no fault of ours.
