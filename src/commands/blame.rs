@@ -14,7 +14,7 @@ use teamkeep_history::timeline::{RunCatalog, merge, project};
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
-use teamkeep_system::fs;
+use teamkeep_system::{fs, os};
 use teamkeep_terminal::Context;
 
 /// The newest runs in whose projects a file is searched for.
@@ -118,8 +118,8 @@ fn elsewhere(catalog: &RunCatalog, file: &Path, error: Error) -> Error {
     }
     match projects.find(|project| Path::new(project).join(file).is_file()) {
         Some(project) => error.hint(format!(
-            "it is in the project of a run: cd {} && teamkeep blame {shown}",
-            quoted(&project)
+            "it is in the project of a run: {}teamkeep blame {shown}",
+            os::shell::enter(&quoted(&project))
         )),
         None => error.hint(format!("if it was deleted, list its recorded changes: teamkeep files {shown}")),
     }

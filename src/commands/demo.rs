@@ -20,6 +20,7 @@ use teamkeep_store::log::Logs;
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Cause, Error, Result};
 use teamkeep_system::fs::make_private_dir;
+use teamkeep_system::os;
 use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
@@ -86,7 +87,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     document.blank();
     document.paragraph("Try it on this run, in its project:");
     document.code([plain(format!("  cd {}", shown(&demo::home(&dir).join(demo::PROJECT))))]);
-    document.code([plain(format!("  export TEAMKEEP_HOME={}", shown(&dir)))]);
+    document.code([plain(format!("  {}", os::shell::set_variable("TEAMKEEP_HOME", &shown(&dir))))]);
     let commands = COMMANDS.map(|(command, what)| (format!("{program} {command}"), what));
     let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
     for (command, what) in commands {
@@ -94,7 +95,11 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     }
     document.blank();
     document.paragraph("`restore --yes` writes to this run's own task lists, not to yours. Afterwards:");
-    document.code([plain(format!("  cd; unset TEAMKEEP_HOME; rm -r {}", shown(&dir)))]);
+    document.code([plain(format!(
+        "  cd ~; {}; {}",
+        os::shell::unset_variable("TEAMKEEP_HOME"),
+        os::shell::remove_directory(&shown(&dir))
+    ))]);
     output::page(context, &document.to_terminal(context.ui.columns()))
 }
 
@@ -115,8 +120,8 @@ fn empty_dir(dir: &Path) -> Result<PathBuf> {
         }
         let shown = quoted(&dir.to_string_lossy());
         return Err(error
-            .hint(format!("it has a demo: export TEAMKEEP_HOME={shown}"))
-            .hint(format!("to start again: rm -r {shown}")));
+            .hint(format!("it has a demo: {}", os::shell::set_variable("TEAMKEEP_HOME", &shown)))
+            .hint(format!("to start again: {}", os::shell::remove_directory(&shown))));
     }
     let dir = std::path::absolute(dir).map_err(|error| failed(error.into()))?;
     make_private_dir(&dir).or_else(|error| match error.kind() {

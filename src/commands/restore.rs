@@ -16,7 +16,7 @@ use teamkeep_settings::program::shell_invocation;
 use teamkeep_store::archive::{Archive, RunRecord};
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Cause, Error, Result};
-use teamkeep_system::fs;
+use teamkeep_system::{fs, os};
 use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
@@ -280,15 +280,15 @@ fn start_command(context: &Context, restore: &TaskRestore<'_>, project: Option<&
     if let Some(project) = project.filter(|project| Path::new(project).is_dir())
         && here.is_none_or(|here| here != Path::new(project))
     {
-        before += &format!("cd {} && ", quoted(project));
+        before += &os::shell::enter(&quoted(project));
     }
     let usual = context.paths.client.as_ref().and_then(|usual| usual.canonicalize().ok());
     if usual.as_ref() != Some(&restore.client) && restore.client.exists() {
-        before += &format!("CLAUDE_CONFIG_DIR={} ", quoted(&restore.client.to_string_lossy()));
+        before += &os::shell::with_variable("CLAUDE_CONFIG_DIR", &quoted(&restore.client.to_string_lossy()));
     }
     let is_found = session.as_ref().is_some_and(|session| restore.list.is_of(session));
     if !is_found || is_overridden || has_named_team(restore.run) {
-        before += &format!("CLAUDE_CODE_TASK_LIST_ID={name} ");
+        before += &os::shell::with_variable("CLAUDE_CODE_TASK_LIST_ID", name);
     }
     let Some(session) = session else { return format!("{before}claude") };
     let mut projects = fs::entries(&restore.client.join("projects"));

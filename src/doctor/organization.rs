@@ -8,6 +8,7 @@ use teamkeep_settings::layer::{SettingsScope, State};
 use teamkeep_settings::managed::{PublicAccess, obstacle, weakness};
 use teamkeep_store::access::unexpected;
 use teamkeep_system::command::quoted;
+use teamkeep_system::os;
 
 /// Checks who can change and who can read the managed settings, and the program that their hooks run.
 pub fn managed_settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
@@ -124,8 +125,7 @@ pub fn trust(facts: &Facts<'_>) -> Diagnosis {
     let problem = |code: Code| facts.policy.problems.iter().find(|problem| problem.code == code);
     if let Some(problem) = problem(Code::BadTrust) {
         let what = format!("cannot read the list of trusted files, so none is trusted: {}", problem.message);
-        return bad(what)
-            .with_fix(format!("${{EDITOR:-vi}} {}", quoted(&facts.paths.trust().to_string_lossy())));
+        return bad(what).with_fix(os::shell::edit(&quoted(&facts.paths.trust().to_string_lossy()), None));
     }
     let trust = format!("{} policy trust", facts.call);
     if let Some(problem) = problem(Code::TrustGone) {

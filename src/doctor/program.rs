@@ -12,6 +12,7 @@ use teamkeep_store::log::Logs;
 use teamkeep_system::command::{HOOK_NAME, NAME, beside, command_line, file_of, find, is_executable, quoted};
 use teamkeep_system::env::{Env, absolute_dirs};
 use teamkeep_system::fs::{MAX_SETTINGS_BYTES, read_regular};
+use teamkeep_system::os;
 use teamkeep_system::paths::Paths;
 use teamkeep_system::process::{MAX_OUTPUT_BYTES, Outcome, Run};
 
@@ -100,7 +101,7 @@ pub fn search_path(facts: &Facts<'_>) -> Diagnosis {
     let diagnosis = warn("`teamkeep` is not in PATH");
     let Some(own) = own_path(facts.env) else { return diagnosis };
     let Some(dir) = own.parent().map(|dir| quoted(&dir.to_string_lossy())) else { return diagnosis };
-    diagnosis.with_fix(format!("export PATH={dir}:$PATH  # to keep it, add this line to your shell profile"))
+    diagnosis.with_fix(os::shell::add_to_search_path(&dir))
 }
 
 /// The program that the enabled plugin runs. It is searched as `bin/teamkeep-plugin` does: beside that script, on the search

@@ -18,6 +18,7 @@ use teamkeep_system::command::quoted;
 use teamkeep_system::diagnostics::SLOW_CALL;
 use teamkeep_system::error::Result;
 use teamkeep_system::fs::{MAX_SETTINGS_BYTES, read_regular};
+use teamkeep_system::os;
 use teamkeep_system::process::is_gone;
 
 /// Maximum size of a day's diagnostics in bytes.
@@ -184,7 +185,11 @@ pub fn stale_teams(facts: &Facts<'_>) -> Diagnosis {
     let team = shell_operand(erasing(first).unwrap_or(first));
     let path = client.join("teams").join(first);
     warn(format!("{} whose Claude Code process has exited: {names}", count(stale.len(), "team"))).with_fix(
-        format!("check with `{} show {team}`, then: rm -r {}", facts.call, quoted(&path.to_string_lossy())),
+        format!(
+            "check with `{} show {team}`, then: {}",
+            facts.call,
+            os::shell::remove_directory(&quoted(&path.to_string_lossy()))
+        ),
     )
 }
 

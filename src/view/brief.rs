@@ -60,7 +60,8 @@ impl Facts<'_> {
     /// The command that prints everything for the same reader at the same moment.
     fn command(&self) -> String {
         let name = self.0.reader.as_deref().filter(|name| *name != LEAD);
-        let reader = name.map(|name| format!(" --agent={}", plain(&shell::quoted(name)))).unwrap_or_default();
+        let reader =
+            name.map(|name| format!(" --agent={}", plain(&shell::posix_quoted(name)))).unwrap_or_default();
         let at = if self.0.is_past { format!(" --at={}", self.0.at) } else { String::new() };
         format!("teamkeep brief {}{reader}{at}", self.0.run)
     }

@@ -9,6 +9,7 @@ use jsonc_parser::cst::{CstArray, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
 use teamkeep_system::command::quoted;
+use teamkeep_system::os;
 
 /// JSON with comments and trailing commas only.
 const OPTIONS: ParseOptions = ParseOptions {
@@ -171,8 +172,7 @@ impl SettingsError {
 
     /// The command that opens the file at the error.
     pub fn edit(&self, path: &Path) -> String {
-        let line = self.line.map_or(String::new(), |line| format!("+{line} "));
-        format!("${{EDITOR:-vi}} {line}{}", quoted(&path.to_string_lossy()))
+        os::shell::edit(&quoted(&path.to_string_lossy()), self.line)
     }
 }
 

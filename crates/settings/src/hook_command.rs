@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::program::{is_bare, is_named};
 use teamkeep_model::payload::EventKind;
-use teamkeep_system::command::{is_hook_program, quoted};
+use teamkeep_system::command::{is_hook_program, posix_quoted};
 
 /// An event, and a matcher group with only one command.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +68,7 @@ pub fn is_ours(hook: &Value) -> bool {
     match hook.get("args") {
         None => {
             let words = split(command);
-            let spelled: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+            let spelled: Vec<String> = words.iter().map(|word| posix_quoted(word)).collect();
             spelled.join(" ") == command && is_plain(&with_subcommand(words))
         }
         Some(Value::Array(args)) if args.iter().all(Value::is_string) => {
@@ -255,13 +255,13 @@ mod tests {
 
     #[test]
     fn path_is_quoted_for_the_shell_only_if_needed() {
-        assert_eq!(quoted("/usr/local/bin/teamkeep"), "/usr/local/bin/teamkeep");
+        assert_eq!(posix_quoted("/usr/local/bin/teamkeep"), "/usr/local/bin/teamkeep");
         for path in ["/a b/teamkeep", "/it's/teamkeep", "/$HOME/teamkeep", "/\"x\\/teamkeep", "/ü/teamkeep"]
         {
-            let line = format!("{} hook", quoted(path));
+            let line = format!("{} hook", posix_quoted(path));
             assert_eq!(split(&line), [path, "hook"]);
             let out = std::process::Command::new("sh")
-                .args(["-c", &format!("printf %s {}", quoted(path))])
+                .args(["-c", &format!("printf %s {}", posix_quoted(path))])
                 .output()
                 .unwrap();
             assert_eq!(out.stdout, path.as_bytes());

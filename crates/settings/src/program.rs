@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 
 use teamkeep_system::command::{
-    HOOK_NAME, NAME, beside, candidates, command_line, file_name, find, is_executable, is_hook_program,
-    quoted,
+    HOOK_NAME, NAME, beside, called, candidates, command_line, file_name, find, is_executable,
+    is_hook_program, posix_quoted, quoted,
 };
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
@@ -71,7 +71,7 @@ impl HookProgram {
     /// The program with what comes before the event, as a shell command.
     pub fn call(&self) -> String {
         let subcommand = if is_hook_program(&self.0) { "" } else { " hook" };
-        format!("{}{subcommand}", quoted(&self.0))
+        format!("{}{subcommand}", posix_quoted(&self.0))
     }
 
     /// The arguments of a hook for an event, which is named as on a command line.
@@ -105,7 +105,7 @@ impl HookProgram {
 
 /// How a user calls the running program from a shell: by name if the search path leads to it, else by path.
 pub fn shell_invocation(env: &Env) -> String {
-    own_path(env).map_or_else(|| NAME.to_owned(), |path| quoted(&path.to_string_lossy()))
+    own_path(env).map_or_else(|| NAME.to_owned(), |path| called(&path))
 }
 
 /// How a user calls the running program to install it: as [`shell_invocation`] if hooks with that name are recognized,

@@ -59,11 +59,26 @@ pub fn file_name(command: &str) -> &str {
     name.strip_suffix(".exe").unwrap_or(name)
 }
 
-/// A word quoted for a POSIX shell, only if needed.
+/// A word quoted for the user's shell, only if needed.
 pub fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/_-.+,:@%=".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
+    with_quotes(word, os::shell::PLAIN, os::shell::QUOTE)
+}
+
+/// A program for the user's shell to run.
+pub fn called(program: &Path) -> String {
+    let word = quoted(&program.to_string_lossy());
+    if word.starts_with('\'') { format!("{}{word}", os::shell::CALL) } else { word }
+}
+
+/// A word quoted, only if needed, for the shell in which Claude Code runs commands: a POSIX shell on every system.
+pub fn posix_quoted(word: &str) -> String {
+    with_quotes(word, "/_-.+,:@%=", "'\\''")
+}
+
+fn with_quotes(word: &str, plain: &str, quote: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || plain.contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
     }
-    format!("'{}'", word.replace('\'', "'\\''"))
+    format!("'{}'", word.replace('\'', quote))
 }

@@ -82,7 +82,7 @@ fn the_demo_prints_in_one_screen_what_went_wrong_and_what_to_try() {
       teamkeep restore               # how to continue the lost tasks
 
     `restore --yes` writes to this run's own task lists, not to yours. Afterwards:
-      cd; unset TEAMKEEP_HOME; rm -r 'DIR'
+      cd ~; unset TEAMKEEP_HOME; rm -r 'DIR'
     ");
     assert!(shown.lines().count() <= 24, "{shown}");
     assert!(!sandbox.keep("").exists(), "the user's store is not touched");

@@ -6,6 +6,7 @@ pub mod access;
 mod details;
 pub mod files;
 pub mod process;
+pub mod shell;
 pub mod terminal;
 
 // Fixed paths, and the names of variables and programs.

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod files;
 pub mod process;
+pub mod shell;
 pub mod terminal;
 
 // Fixed paths, and the names of variables and programs.
