@@ -36,11 +36,14 @@ const ZSH_END: &str = "\n[[ $funcstack[1] == _teamkeep ]] && _clap_dynamic_compl
   # fish
   teamkeep completions fish > ~/.config/fish/completions/teamkeep.fish
 
+  # PowerShell: at each start, in the file that $PROFILE names
+  teamkeep completions powershell | Out-String | Invoke-Expression
+
   # zsh: to a directory in $fpath
   teamkeep completions zsh > ~/.zfunc/_teamkeep")]
 pub struct Args {
     /// Shell to print the script for
-    #[arg(value_parser = ["bash", "elvish", "fish", "zsh"])]
+    #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
     shell: String,
 }
 

@@ -61,7 +61,7 @@ fn a_command_line_that_cannot_be_parsed_is_reported_as_every_other_error() {
         ("report --full --full", "error: --full is given twice\nhint: see: teamkeep report --help\n"),
         (
             "completions tcsh",
-            "error: invalid value \"tcsh\" for SHELL; expected one of bash, elvish, fish, zsh\n",
+            "error: invalid value \"tcsh\" for SHELL; expected one of bash, elvish, fish, powershell, zsh\n",
         ),
         (
             "log --format jsn",
