@@ -263,3 +263,38 @@ fn a_name_of_several_agents_works_until_the_last_of_them_ends() {
         assert!(shown.contains(&format!("worker ended the turn ({id})")), "{shown}");
     }
 }
+
+#[test]
+fn subagents_have_the_names_that_they_were_launched_with() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, ONE);
+    lead.start("startup");
+    for (name, id) in [("alice", "ad8121e491b731a98"), ("bob", "a37ce21c63a4b4919")] {
+        let input =
+            json!({"name": name, "description": "Parse", "subagent_type": "general-purpose", "prompt": "go"});
+        lead.before(name, "Agent", &input, json!({}));
+        turn(&lead, "SubagentStart", id, "general-purpose");
+        lead.after(
+            name,
+            "Agent",
+            &input,
+            json!({"isAsync": true, "status": "async_launched", "agentId": id}),
+            json!({}),
+        );
+    }
+    let alice = json!({"agent_id": "ad8121e491b731a98", "agent_type": "general-purpose"});
+    let input = json!({"to": "bob", "summary": "ready", "message": "parser.rs is ready"});
+    lead.before("m1", "SendMessage", &input, alice.clone());
+    let queued = json!({"success": true, "message": "Message queued for delivery to bob", "pin": {"id": "a37ce21c63a4b4919", "name": "bob"}});
+    lead.after("m1", "SendMessage", &input, queued, alice);
+    turn(&lead, "SubagentStop", "ad8121e491b731a98", "general-purpose");
+    turn(&lead, "SubagentStop", "a37ce21c63a4b4919", "general-purpose");
+    lead.end("other");
+    let printed = sandbox.printed(&["log", "latest"]);
+    for line in ["alice started a turn: Parse", "alice messaged bob: ready", "bob   ended the turn"] {
+        assert!(printed.contains(line), "{line}: {printed}");
+    }
+    let report: Value =
+        serde_json::from_str(&sandbox.printed(&["report", "latest", "--format", "json"])).unwrap();
+    assert_eq!(report["incidents"], json!([]), "bob is known");
+}

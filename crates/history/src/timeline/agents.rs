@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use serde_json::Value;
+
 use super::LoadedEvent;
 use super::loaded_event::change_actors;
 use teamkeep_model::Tool;
@@ -12,11 +14,12 @@ use teamkeep_model::time::Timestamp;
 use teamkeep_policy::stopped;
 use teamkeep_store::archive::RunRecord;
 
-/// Gives each agent its own name: that of a member belongs to the member only. The actors in the log are those that were known
-/// at each hook call; the rest of the run can show more.
+/// Gives each agent its own name: that of a member belongs to the member only, and that of a plain subagent is the one that it was
+/// launched with, by which others write to it (2.1.332), else its role. The actors in the log are those that were known at each hook
+/// call; the rest of the run can show more.
 pub(super) fn name_agents(events: &mut [LoadedEvent], members: &[String], run: &RunRecord) {
     let is_member = |name: &str| members.iter().any(|member| member == name);
-    let subagents: HashSet<String> = events.iter().filter_map(launched).map(str::to_owned).collect();
+    let subagents: HashMap<String, Option<String>> = events.iter().filter_map(launched).collect();
     let by_teammates = events.iter().filter(|event| event.actor().kind == ActorKind::Teammate);
     let teammates: HashSet<String> = by_teammates.filter_map(|event| event.actor().id.clone()).collect();
     change_actors(events, |actor| {
@@ -26,28 +29,30 @@ pub(super) fn name_agents(events: &mut [LoadedEvent], members: &[String], run: &
         }
         let is_lead = name == LEAD || name == run.lead();
         let is_teammate = match AgentId::parse(id) {
-            _ if is_lead || subagents.contains(id) => false,
+            _ if is_lead || subagents.contains_key(id) => false,
             AgentId::Named(own) if own == name && is_member(name) => true,
             _ => *kind == ActorKind::Teammate || teammates.contains(id),
         };
         if is_teammate {
             return (*kind != ActorKind::Teammate).then(|| Actor::teammate(name, Some(id)));
         }
-        let taken = is_lead || is_member(name);
+        let name = subagents.get(id).and_then(Option::as_ref).unwrap_or(name);
+        let taken = name == LEAD || name == run.lead() || is_member(name);
         let name = if taken { Actor::subagent_name(name) } else { name.clone() };
         let subagent = Actor { name: Some(name), id: Some(id.clone()), kind: ActorKind::Subagent };
         (subagent != *actor).then_some(subagent)
     });
 }
 
-/// The id of the plain subagent that a call launched. The response about a teammate is another one.
-fn launched(event: &LoadedEvent) -> Option<&str> {
+/// The id of the plain subagent that a call launched, and its name if it has one. The response about a teammate is another one.
+fn launched(event: &LoadedEvent) -> Option<(String, Option<String>)> {
     if event.kind != EventKind::PostToolUse || event.tool() != Some(Tool::Agent) {
         return None;
     }
     let id = event.tool_response().get("agentId")?.as_str()?;
     let is_plain = AgentId::parse(id) == AgentId::Plain && Spawn::of(event.payload()).is_none();
-    is_plain.then_some(id)
+    let name = event.tool_input().get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+    is_plain.then(|| (id.to_owned(), name.map(str::to_owned)))
 }
 
 /// A turn of an agent that hook calls name by id.
