@@ -6,14 +6,13 @@
 mod board;
 mod line;
 mod observed;
-mod store_size;
 
 pub use board::{AgentState, Board, Item, Member, count_states, lasts_at};
 pub use line::{Attention, StatusLine};
 pub use observed::{Observed, Surroundings};
-pub use store_size::StoreStats;
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
@@ -24,6 +23,10 @@ use teamkeep_history::timeline::{
 use teamkeep_model::time::Timestamp;
 use teamkeep_policy::{Decision, Overrides, TeamState};
 use teamkeep_store::archive::{Archive, RunRecord};
+use teamkeep_store::log::LogOwner;
+
+/// Time limit for counting the bytes of the store.
+const TIMEOUT: Duration = Duration::from_millis(150);
 
 #[derive(Debug, Serialize)]
 pub struct Status {
@@ -125,4 +128,40 @@ impl TeamStatus {
 fn unread(state: &TeamState) -> BTreeMap<String, usize> {
     let waiting = state.mail.iter().filter(|(_, count)| **count > 0);
     waiting.map(|(owner, count)| (owner.clone(), *count)).collect()
+}
+
+/// The size of the recorded data: runs, events and bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StoreStats {
+    /// Readable runs, including sessions without a team.
+    pub runs: usize,
+    /// The lines of all logs: events and verdicts.
+    pub events: u64,
+    /// Whether the events of all logs were counted in time; otherwise there are more.
+    pub events_counted: bool,
+    pub bytes: u64,
+    /// Whether all files were counted in time; otherwise there are more bytes.
+    pub bytes_counted: bool,
+}
+
+impl StoreStats {
+    fn count(catalog: &RunCatalog) -> StoreStats {
+        let until = Instant::now() + TIMEOUT;
+        let logs = catalog.logs.all().unwrap_or_default();
+        let (mut events, mut bytes) = (0, 0);
+        let is_in_time = logs.iter().all(|log| {
+            events += log.head().map_or(0, |head| head.count);
+            if matches!(log.owner, LogOwner::Session(_)) {
+                let segments = log.segments().unwrap_or_default();
+                bytes += segments.iter().map(|segment| segment.size).sum::<u64>();
+            }
+            Instant::now() < until
+        });
+        let mut runs = catalog.runs.iter().map(|run| {
+            bytes += catalog.archive.run_size(&run.run);
+            Instant::now() < until
+        });
+        let bytes_counted = runs.all(|is_in_time| is_in_time) && is_in_time;
+        StoreStats { runs: catalog.runs.len(), events, events_counted: is_in_time, bytes, bytes_counted }
+    }
 }
