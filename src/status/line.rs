@@ -7,8 +7,7 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-use super::board::AgentState;
-use super::observed::Observed;
+use super::observed::{AgentState, Observed};
 use super::{is_alive, unread};
 use teamkeep_history::timeline::RunData;
 use teamkeep_hook::enforcement::{GateStateStore, SnapshotReader};

@@ -3,13 +3,11 @@
 //! [`Status`] is built from [`Observed`] states of the running teams. [`StatusLine`] is one line for Claude Code: it opens no
 //! timeline, except for an [`Attention`] that is not recent.
 
-mod board;
 mod line;
 mod observed;
 
-pub use board::{AgentState, Board, Item, Member, count_states, lasts_at};
 pub use line::{Attention, StatusLine};
-pub use observed::{Observed, Surroundings};
+pub use observed::{AgentState, Board, Item, Member, Observed, Surroundings, count_states, lasts_at};
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@
 //! - a function in a file here that finds it, and its place in [`incidents`], which decides what it explains;
 //! - its name in `crates/config/src/notify.rs`, a row in `docs/reference/incidents.md`, and a run that has it in
 //!   `tests/it/report/incident_kinds.rs`;
-//! - if an agent is in another state meanwhile: `effect` in `src/status/board.rs`, and `HALTS` in `src/view/html/script/lanes.js`;
+//! - if an agent is in another state meanwhile: `effect` in `src/status/observed.rs`, and `HALTS` in `src/view/html/script/lanes.js`;
 //! - if it is a condition: its words in `src/watch/draw/alerts.rs`; if messages wait for an agent in it: `ABOUT_LATE` in
 //!   `src/view/html/script/details.js`;
 //! - if it is over when others complete the work that an agent left: `is_resolved` in `scene.rs`.
