@@ -7,8 +7,7 @@ use ratatui_crossterm::crossterm::event::{
 };
 
 use super::lists::{Lists, Panel};
-use super::player::Playback;
-use super::recording::Recording;
+use super::recording::{Playback, Recording};
 use super::state::{Mode, Spot, WatchState};
 use teamkeep_model::time::Timestamp;
 

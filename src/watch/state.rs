@@ -3,8 +3,7 @@
 use ratatui_core::layout::{Position, Rect};
 
 use super::lists::{Lists, Panel, Selection, Subject};
-use super::player::{Playback, Player};
-use super::recording::Recording;
+use super::recording::{Playback, Player, Recording};
 use teamkeep_model::time::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -8,7 +8,7 @@ use super::Scene;
 use super::panel::{counted, put, row_below, severity, short};
 use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, elapsed, one_line, plain, styled, thousands};
 use crate::watch::lists::Panel;
-use crate::watch::player::Playback;
+use crate::watch::recording::Playback;
 use crate::watch::state::{Mode, Spot};
 use teamkeep_history::report::{RunOutcome, RunVerdict, Severity};
 use teamkeep_model::time;
