@@ -8,7 +8,7 @@ use ratatui_crossterm::crossterm::event::{
 
 use super::lists::{Lists, Panel};
 use super::recording::{Playback, Recording};
-use super::state::{Mode, Spot, WatchState};
+use super::{Mode, Spot, WatchState};
 use teamkeep_model::time::Timestamp;
 
 /// Rows of a page, for the keys that move by one.

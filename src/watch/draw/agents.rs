@@ -9,8 +9,8 @@ use super::panel::{Need, counted, fitting, put, row_below, short, state, title};
 use super::tasks::after;
 use crate::status::Member;
 use crate::view::{FOR_APPROVAL, Span, YELLOW, bold, dim, name_style, plain, styled};
+use crate::watch::Spot;
 use crate::watch::lists::{Panel, Subject};
-use crate::watch::state::Spot;
 
 /// Columns of the longest shown name.
 const MAX_NAME: usize = 18;

@@ -10,7 +10,7 @@ use crate::status::Item;
 use crate::view::{DIM, FOR_APPROVAL, RED, bold, dim, incident_cost, moment_since, phrase, size, thousands};
 use crate::watch::lists::Subject;
 use crate::watch::recording::{Moment, Recording};
-use crate::watch::state::{Mode, WatchState};
+use crate::watch::{Mode, WatchState};
 use teamkeep_history::report::Incident;
 use teamkeep_history::timeline::{Entry, Filter};
 use teamkeep_model::time;

@@ -9,7 +9,7 @@ use super::panel::{counted, put, row_below, severity, short};
 use crate::view::{DIM, GREEN, Span, YELLOW, bold, dim, elapsed, one_line, plain, styled, thousands};
 use crate::watch::lists::Panel;
 use crate::watch::recording::Playback;
-use crate::watch::state::{Mode, Spot};
+use crate::watch::{Mode, Spot};
 use teamkeep_history::report::{RunOutcome, RunVerdict, Severity};
 use teamkeep_model::time;
 use teamkeep_model::words::dollars;

@@ -6,8 +6,8 @@ use ratatui_core::terminal::Frame;
 use super::Scene;
 use super::panel::{Need, PLAIN, list, title};
 use crate::view::{DIM, RED, Span, YELLOW, bold, count, dim, first_line, name_style, plain, styled};
+use crate::watch::Spot;
 use crate::watch::lists::{Panel, Subject};
-use crate::watch::state::Spot;
 use teamkeep_history::timeline::{Entry, MessageEvent};
 use teamkeep_model::time;
 

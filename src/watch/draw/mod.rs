@@ -15,7 +15,7 @@ use ratatui_core::terminal::Frame;
 
 use super::lists::{Lists, Panel};
 use super::recording::{Moment, Recording};
-use super::state::{Mode, Spot, Spots, WatchState};
+use super::{Mode, Spot, Spots, WatchState};
 use crate::view::DIM;
 use panel::{Need, PLAIN, Page, put, share};
 use teamkeep_system::error::Error;

@@ -7,8 +7,8 @@ use super::Scene;
 use super::panel::{Need, PLAIN, fitting, list, put, row_below, short, state, title};
 use crate::status::{AgentState, Board, Item, Member};
 use crate::view::{DIM, GREEN, RED, Span, bold, cut_to, dim, name_style, styled};
+use crate::watch::Spot;
 use crate::watch::lists::{COLUMNS, Panel, Subject};
-use crate::watch::state::Spot;
 use teamkeep_model::TaskStatus;
 
 /// The blockers that a row names.
