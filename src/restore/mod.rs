@@ -2,10 +2,9 @@
 //! worktrees into a git repository.
 //!
 //! [`source`] reads the recorded tasks, [`task_list`] the list, and [`mod@plan`] computes what to write. [`task_restore`]
-//! writes it under Claude Code's lock ([`client_lock`]), all or nothing, and stores a record for [`undo`]. [`files`] does the
+//! writes it under Claude Code's lock, all or nothing, and stores a record for [`undo`]. [`files`] does the
 //! same for a directory, [`worktrees`] creates branches with the work of worktrees.
 
-mod client_lock;
 mod directory;
 mod files;
 mod plan;

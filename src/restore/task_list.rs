@@ -1,8 +1,9 @@
-//! A task list of Claude Code: its name, its current content, and the running session that uses it.
+//! A task list of Claude Code: its name, its current content, the running session that uses it, and its lock.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -12,7 +13,8 @@ use teamkeep_model::json;
 use teamkeep_model::team::{Task, TeamConfig, is_uuid, mailbox};
 use teamkeep_store::archive::{Archive, CaptureScope, RunRecord, hash};
 use teamkeep_system::error::{Error, Result};
-use teamkeep_system::fs::{self, MAX_SETTINGS_BYTES, read_regular};
+use teamkeep_system::fs::{self, FileId, MAX_SETTINGS_BYTES, OpenMode, read_regular};
+use teamkeep_system::os;
 use teamkeep_system::process::is_gone;
 
 /// Claude Code's file with the highest task number ever assigned.
@@ -222,6 +224,100 @@ pub(super) fn task_file_name(id: &str) -> String {
     format!("{id}.json")
 }
 
+pub(super) const LOCK_FILE: &str = ".lock";
+const LOCK: &str = ".lock.lock";
+/// The age at which a lock belongs to a killed process.
+const MAX_LOCK_AGE: Duration = Duration::from_secs(10);
+/// How long to wait for Claude Code: longer than it keeps any lock.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(15);
+const LOCK_RENEWAL: Duration = Duration::from_secs(2);
+
+/// Claude Code's lock on a task list, taken as Claude Code does (seen 2.1.177, 2.1.328).
+///
+/// The process that creates the directory `.lock.lock` beside the empty file `.lock` has the lock. It renews the
+/// directory's time; a lock older than ten seconds belongs to a killed process and is taken over.
+#[derive(Debug)]
+pub struct ClientLock<'a> {
+    pub dir: &'a Directory,
+    name: String,
+    id: FileId,
+    /// Keeps the directory open, so that no other one gets its number.
+    _open: std::fs::File,
+    renewed: Instant,
+}
+
+impl<'a> ClientLock<'a> {
+    pub fn list(dir: &'a Directory) -> Result<ClientLock<'a>> {
+        dir.create_empty(LOCK_FILE)?;
+        if !dir.metadata(LOCK_FILE)?.as_ref().is_some_and(|found| found.is_file()) {
+            let what = format!("cannot lock the list {}", dir.path.display());
+            return Err(Error::caused(what, format!("its {LOCK_FILE} is not a regular file")));
+        }
+        ClientLock::acquire(dir, LOCK)
+    }
+
+    pub fn task(dir: &'a Directory, file: &str) -> Result<ClientLock<'a>> {
+        ClientLock::acquire(dir, &format!("{file}.lock"))
+    }
+
+    fn acquire(dir: &'a Directory, name: &str) -> Result<ClientLock<'a>> {
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(5);
+        while let Err(error) = dir.create_dir(name) {
+            let modified = dir.path.join(name).symlink_metadata().and_then(|metadata| metadata.modified());
+            if error.kind() != ErrorKind::AlreadyExists {
+                return Err(error.into());
+            } else if modified.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > MAX_LOCK_AGE)) {
+                // It may have been released meanwhile, or may not be empty: the next attempt shows it.
+                let _ = dir.remove_dir(name);
+            } else if start.elapsed() > LOCK_TIMEOUT {
+                let what = format!("cannot lock {}", dir.path.join(name).display());
+                return Err(Error::caused(what, "another process holds Claude Code's lock")
+                    .hint("nothing was changed; try again later"));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(100));
+        }
+        let path = dir.path.join(name);
+        let id = os::files::id(&path, &dir.metadata(name)?.ok_or_else(|| lost(dir, name))?);
+        let (name, open, now) = (name.to_owned(), os::files::open(&path, OpenMode::Read)?, Instant::now());
+        Ok(ClientLock { dir, name, id, _open: open, renewed: now })
+    }
+
+    /// Checks that the lock is still held, and renews it if due.
+    ///
+    /// # Errors
+    /// Another process took it over, because this one was stopped for too long.
+    pub fn renew(&mut self) -> Result<()> {
+        if !self.is_ours() {
+            return Err(lost(self.dir, &self.name));
+        }
+        if self.renewed.elapsed() > LOCK_RENEWAL {
+            self.dir.renew(&self.name)?;
+            self.renewed = Instant::now();
+        }
+        Ok(())
+    }
+
+    fn is_ours(&self) -> bool {
+        let path = self.dir.path.join(&self.name);
+        matches!(self.dir.metadata(&self.name), Ok(Some(found)) if os::files::id(&path, &found) == self.id)
+    }
+}
+
+impl Drop for ClientLock<'_> {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            let _ = self.dir.remove_dir(&self.name);
+        }
+    }
+}
+
+fn lost(dir: &Directory, name: &str) -> Error {
+    let what = format!("cannot keep the lock {}", dir.path.join(name).display());
+    Error::caused(what, "another process took it over")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,5 +357,31 @@ mod tests {
         assert_eq!(List::of(SESSION, dir.path()).unwrap().name, SESSION);
         std::fs::create_dir_all(dir.path().join("teams/session-abcdef01")).unwrap();
         assert_eq!(List::of(SESSION, dir.path()).unwrap().name, "session-abcdef01");
+    }
+
+    #[test]
+    fn lock_excludes_others_until_it_is_released() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Directory::at(temp.path()).unwrap();
+        let mut lock = ClientLock::list(&dir).unwrap();
+        lock.renew().unwrap();
+        assert_eq!(dir.create_dir(LOCK).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        drop(lock);
+        assert_eq!(dir.names().unwrap(), [LOCK_FILE]);
+    }
+
+    #[test]
+    fn stale_lock_is_taken_over_and_a_lost_lock_is_not_removed() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Directory::at(temp.path()).unwrap();
+        dir.create_dir(LOCK).unwrap();
+        let old = std::time::UNIX_EPOCH + Duration::from_secs(1);
+        std::fs::File::open(temp.path().join(LOCK)).unwrap().set_modified(old).unwrap();
+        let mut lock = ClientLock::list(&dir).unwrap();
+        std::fs::rename(temp.path().join(LOCK), temp.path().join("other")).unwrap();
+        dir.create_dir(LOCK).unwrap();
+        assert!(lock.renew().unwrap_err().to_string().ends_with("another process took it over"));
+        drop(lock);
+        assert!(temp.path().join(LOCK).exists());
     }
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::client_lock::ClientLock;
 use super::directory::Directory;
 use super::plan::{Earlier, Options, Plan, plan};
 use super::source::RestoreSource;
 use super::task_list::{
-    List, MARK, MAX_BYTES, TaskList, holder, number, open, recorded_user, task_file_name,
+    ClientLock, List, MARK, MAX_BYTES, TaskList, holder, number, open, recorded_user, task_file_name,
 };
 use super::undo::{UndoLog, UndoRecord, Written, remove_empty_list};
 use teamkeep_model::time::Timestamp;

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::client_lock::{ClientLock, FILE};
 use super::directory::Directory;
-use super::task_list::{MARK, MAX_BYTES, holder, is_list_name, open, task_file_name};
+use super::task_list::{ClientLock, LOCK_FILE, MARK, MAX_BYTES, holder, is_list_name, open, task_file_name};
 use teamkeep_model::event::SafeName;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_store::archive::hash;
@@ -199,10 +198,10 @@ impl Undone {
 /// Removes a list's directory if it contains nothing but Claude Code's lock file and the highest number.
 pub(super) fn remove_empty_list(tasks: &Directory, list: &str) {
     if let Ok(Some(dir)) = tasks.subdirectory(list)
-        && dir.names().is_ok_and(|names| names.iter().all(|name| [FILE, MARK].contains(&name.as_str())))
+        && dir.names().is_ok_and(|names| names.iter().all(|name| [LOCK_FILE, MARK].contains(&name.as_str())))
     {
         let _ = dir.remove(MARK);
-        let _ = dir.remove(FILE);
+        let _ = dir.remove(LOCK_FILE);
         let _ = tasks.remove_dir(list);
     }
 }
