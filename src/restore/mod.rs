@@ -2,8 +2,8 @@
 //! worktrees into a git repository.
 //!
 //! [`source`] reads the recorded tasks, [`task_list`] the list, and [`mod@plan`] computes what to write. [`task_restore`]
-//! writes it under Claude Code's lock, all or nothing, and stores a record for [`undo`]. [`files`] does the
-//! same for a directory, [`worktrees`] creates branches with the work of worktrees.
+//! writes it under Claude Code's lock, all or nothing, and undoes it. [`files`] does the same for a directory, [`worktrees`] creates
+//! branches with the work of worktrees.
 
 mod directory;
 mod files;
@@ -11,13 +11,11 @@ mod plan;
 mod source;
 mod task_list;
 mod task_restore;
-mod undo;
 mod worktrees;
 
 pub use files::{ExistingFiles, FilePlan};
 pub use plan::{Earlier, Options, Plan, TaskWrite, plan};
 pub use source::RestoreSource;
 pub use task_list::{List, TaskList, holder};
-pub use task_restore::TaskRestore;
-pub use undo::{UndoLog, Undone};
+pub use task_restore::{TaskRestore, UndoLog, Undone};
 pub use worktrees::{WorktreeBranch, WorktreePlan};
