@@ -22,11 +22,9 @@ use teamkeep_policy::{
 };
 use teamkeep_store::archive::Archive;
 
-pub use record::{Record, records};
-pub use snapshot_cursor::SnapshotCursor;
+pub use record::{Record, SnapshotCursor, records};
 
 mod record;
-mod snapshot_cursor;
 
 /// An event with a result.
 #[derive(Debug, Clone)]
