@@ -99,9 +99,9 @@ enum Command {
     /// Serve recorded data to models, on stdin and stdout (MCP)
     Mcp(commands::mcp::Args),
     /// Export a run to a single portable file
-    Export(commands::export::Args),
+    Export(commands::export::ExportArgs),
     /// Import a run that was exported on another machine
-    Import(commands::import::Args),
+    Import(commands::export::ImportArgs),
     /// Delete old runs (dry run unless --yes)
     Prune(commands::prune::Args),
     /// Check the recorded data for damage
@@ -319,9 +319,9 @@ fn dispatch(command: Command, ui: Ui, options: &Options) -> Result<ExitCode> {
         Command::Report(args) => commands::report::run(&reading()?, &args)?,
         Command::Mcp(args) => commands::mcp::run(strict()?, &args)?,
         Command::Search(args) => commands::search::run(&reading()?, &args)?,
-        Command::Export(args) if args.redact => commands::export::run(&strict()?, &args)?,
-        Command::Export(args) => commands::export::run(&reading()?, &args)?,
-        Command::Import(args) => commands::import::run(&reading()?, &args)?,
+        Command::Export(args) if args.redact => commands::export::export(&strict()?, &args)?,
+        Command::Export(args) => commands::export::export(&reading()?, &args)?,
+        Command::Import(args) => commands::export::import(&reading()?, &args)?,
         Command::Completions(args) => commands::completions::run(&bare()?, &args)?,
         Command::Demo(args) => commands::demo::run(&bare()?, &args)?,
         Command::Install(args) => commands::install::run(&bare()?, &args)?,

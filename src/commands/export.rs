@@ -1,13 +1,15 @@
-//! `teamkeep export RUN -o FILE`: a run as one file.
+//! `teamkeep export RUN -o FILE`: a run as one file. `teamkeep import FILE`: adds a run that was exported on another machine.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use super::catalog::{self, catalog, redactor};
-use super::output;
-use crate::{bundle, view};
+use super::{number, output};
+use crate::bundle::{self, ImportTarget, ImportedRun};
+use crate::view;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_terminal::Context;
 
@@ -19,7 +21,7 @@ Examples:
 
   # Copy the last run to another machine, without secrets and personal data
   teamkeep export latest --redact -o - | ssh other teamkeep import -")]
-pub struct Args {
+pub struct ExportArgs {
     /// Team name, run ID (or a unique prefix), or `latest`
     #[arg(value_name = "RUN")]
     run: String,
@@ -34,7 +36,7 @@ pub struct Args {
     force: bool,
 }
 
-pub fn run(context: &Context, args: &Args) -> Result<()> {
+pub fn export(context: &Context, args: &ExportArgs) -> Result<()> {
     let catalog = catalog(context)?;
     let run = catalog::find(&catalog, &args.run)?;
     let dir = if args.output.as_os_str() == "-" { None } else { Some(directory(args)?) };
@@ -67,7 +69,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
 }
 
 /// The directory of the file, which can be written.
-fn directory(args: &Args) -> Result<&Path> {
+fn directory(args: &ExportArgs) -> Result<&Path> {
     let path = &args.output;
     match path.symlink_metadata() {
         Ok(metadata) if !metadata.is_file() => {
@@ -80,7 +82,7 @@ fn directory(args: &Args) -> Result<&Path> {
 
 /// Writes the file atomically, readable only by the user.
 fn write_file(
-    args: &Args,
+    args: &ExportArgs,
     dir: &Path,
     write: impl FnOnce(NamedTempFile) -> Result<(io::BufWriter<NamedTempFile>, Vec<String>)>,
 ) -> Result<Vec<String>> {
@@ -96,4 +98,55 @@ fn write_file(
         io::ErrorKind::AlreadyExists => output::already_exists(path),
         _ => failed(error.error),
     })
+}
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Examples:
+  # Import a run and show what happened in it
+  teamkeep import parser-team.teamkeep.tar.gz && teamkeep log parser-team
+
+  # Import a run that unpacks to more than 4 GiB
+  teamkeep import big.teamkeep.tar.gz --max-size '16 GiB'")]
+pub struct ImportArgs {
+    /// File that `teamkeep export` wrote; `-` for stdin
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Maximum unpacked size (default: 4 GiB)
+    #[arg(long, value_name = "SIZE", value_parser = number::size)]
+    max_size: Option<u64>,
+}
+
+pub fn import(context: &Context, args: &ImportArgs) -> Result<()> {
+    let is_stdin = args.file.as_os_str() == "-";
+    let shown = if is_stdin { "stdin".to_owned() } else { args.file.display().to_string() };
+    let failed = |error: Error| error.within(format!("cannot import {shown}"));
+    let print = |line: String| context.ui.eprint_line(&line);
+    if is_stdin && io::stdin().is_terminal() {
+        return Err(Error::usage("cannot read an export from a terminal").hint("name a file, or use a pipe"));
+    }
+    context.paths.secure()?;
+    let file: Box<dyn Read> = if is_stdin {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(&args.file).map_err(|error| failed(error.into()))?)
+    };
+    let exclusive = catalog::archive(context).maintain(context.config.log.lock_patience)?;
+    let known = catalog(context)?.runs;
+    let progress = context.ui.progress("importing", 0);
+    let (paths, config, now) = (&context.paths, &context.config, context.clock.now());
+    let target = ImportTarget { right: &exclusive, paths, config, now };
+    let ImportedRun { run, events, verdicts, missing } =
+        bundle::import(file, &target, args.max_size).map_err(failed)?;
+    drop(progress);
+    let team = run.team.as_deref().unwrap_or("no team");
+    let (events, verdicts) = (view::count(events, "event"), view::count(verdicts, "verdict"));
+    print(format!("imported run {} ({team}): {events}, {verdicts}", run.run));
+    if missing > 0 {
+        print(format!("missing in the file: {}", view::count(missing, "content")));
+    }
+    if known.iter().any(|other| other.team.is_some() && other.team == run.team) {
+        print(format!("another run has the team name {team}: refer to this one by its ID"));
+    }
+    Ok(())
 }

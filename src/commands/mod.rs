@@ -1,5 +1,5 @@
-//! One file or folder for each command. They share `catalog` (reading the store), `number` (arguments), `output`, and `installation`
-//! (Claude Code's hooks).
+//! One file or folder for each command, or for a command and its reverse. They share `catalog` (reading the store), `number`
+//! (arguments), `output`, and `installation` (Claude Code's hooks).
 
 pub mod blame;
 pub mod brief;
@@ -11,7 +11,6 @@ pub mod doctor;
 pub mod export;
 pub mod files;
 pub mod hook;
-pub mod import;
 pub mod install;
 mod install_managed;
 mod installation;
