@@ -11,7 +11,7 @@ use flate2::read::MultiGzDecoder;
 use fs_err::File;
 
 use super::lines::{Lines, Position};
-use super::logs::{EventLog, LogOwner};
+use super::{EventLog, LogOwner};
 use crate::chain::ChainPoint;
 use crate::packed::{packed, plain_size};
 use teamkeep_model::event::Id;

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::logs::EventLog;
+use super::EventLog;
 use super::seal::{Head, LOCK, Mark, Sealed, head, last_point, seal, seal_single, sealed_size};
 use super::segments::{CURRENT, Segment, SegmentName, list};
 use crate::chain::{ChainHash, ChainPoint};
