@@ -16,9 +16,9 @@ use teamkeep_history::timeline::{Fingerprint, is_client_gone, merge};
 use teamkeep_model::event::SafeName;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
-use teamkeep_system::process::{Outcome, Run, shell_code};
+use teamkeep_system::process::{Outcome, Run, defer_signals, shell_code, termination_requested};
 use teamkeep_system::store_lock::StoreLock;
-use teamkeep_system::{diagnostics, os, signals};
+use teamkeep_system::{diagnostics, os};
 use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
@@ -130,10 +130,10 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 fn watch(context: Context, run: &str) -> Result<ExitCode> {
     os::process::detach();
     os::process::lower_priority();
-    signals::defer();
+    defer_signals();
     let (paths, clock) = (context.paths.clone(), context.clock);
     let watched = watch_run(context, run);
-    if signals::termination_requested() {
+    if termination_requested() {
         return Ok(ExitCode::SUCCESS);
     }
     if let Err(error) = &watched {
@@ -151,7 +151,7 @@ fn watch_run(mut context: Context, run: &str) -> Result<()> {
     let catalog = lenient_catalog(&context);
     let mut look: Option<Look> = None;
     let mut end = End::default();
-    while !signals::termination_requested() {
+    while !termination_requested() {
         // The configuration may have changed; with an invalid one, nothing is sent until it is valid.
         let valid = Context::new(context.ui).ok();
         let may_send = valid.is_some();

@@ -15,7 +15,7 @@ use teamkeep_hook::enforcement::OverrideFile;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_store::log::Segment;
 use teamkeep_system::error::Result;
-use teamkeep_system::stdin;
+use teamkeep_system::process;
 use teamkeep_terminal::{Context, Ui};
 
 /// Maximum size of Claude Code's input in bytes.
@@ -105,6 +105,6 @@ fn session_of_stdin() -> Option<String> {
     if stdin.is_terminal() {
         return None;
     }
-    let input = stdin::read(stdin, MAX_BYTES, TIMEOUT);
+    let input = process::read_stdin(stdin, MAX_BYTES, TIMEOUT);
     serde_json::from_slice::<Input>(&input.bytes).ok()?.session_id
 }

@@ -21,7 +21,7 @@ use teamkeep_store::log::Segment;
 use teamkeep_system::error::{Error, Result};
 use teamkeep_system::fs::Stamp;
 use teamkeep_system::os::terminal::stop_group;
-use teamkeep_system::signals::TerminalSignal;
+use teamkeep_system::process::TerminalSignal;
 use teamkeep_terminal::Context;
 
 /// The interval of drawing while a run is played back.

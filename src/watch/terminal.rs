@@ -22,7 +22,7 @@ use ratatui_crossterm::crossterm::terminal::{
 use ratatui_crossterm::crossterm::{SynchronizedUpdate, execute};
 use teamkeep_model::unicode::escape;
 use teamkeep_system::os::terminal::{self, size};
-use teamkeep_system::signals::TerminalSignal;
+use teamkeep_system::process::TerminalSignal;
 
 /// The wait for further keys that arrived with one.
 const MORE_KEYS: Duration = Duration::from_millis(1);

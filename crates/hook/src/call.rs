@@ -13,7 +13,7 @@ use teamkeep_policy::escaped;
 use teamkeep_store::log::{Appending, EventLog, Logs};
 use teamkeep_store::metadata_only;
 use teamkeep_system::error::Error;
-use teamkeep_system::{fs, signals};
+use teamkeep_system::{fs, process};
 
 pub(crate) struct Call<'a> {
     pub received: Received<'a>,
@@ -44,7 +44,7 @@ impl Recorder {
             call.received.earlier_verdicts = Some(repeated.verdicts);
         }
         // If Claude Code has exited, no one reads the response.
-        if !signals::termination_requested() {
+        if !process::termination_requested() {
             call.judge();
             call.notify_trust_change();
             call.add_team_context();

@@ -48,7 +48,7 @@ use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, USAGE};
 use teamkeep_system::paths::Paths;
 use teamkeep_system::process::find_client_ancestor;
-use teamkeep_system::{diagnostics, os, signals, stdin};
+use teamkeep_system::{diagnostics, os, process};
 
 /// Maximum length of a quoted text in a message, in characters.
 const MAX_CHARS: usize = 300;
@@ -150,10 +150,10 @@ pub fn run(event: Option<&str>, by: CalledBy) -> ExitCode {
     if io::stdin().is_terminal() {
         return explain_to_people();
     }
-    signals::defer();
+    process::defer_signals();
     let (recorder, unsafe_store) = recorder(by);
     let hook = &recorder.config.hook;
-    let input = stdin::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
+    let input = process::read_stdin(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
     let start = Instant::now();
     let mut outcome = recorder.handle(&input, event);
     report_problems(&recorder, &mut outcome, event, start.elapsed());

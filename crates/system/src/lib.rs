@@ -15,8 +15,6 @@ pub mod git;
 pub mod os;
 pub mod paths;
 pub mod process;
-pub mod signals;
-pub mod stdin;
 pub mod store_lock;
 pub mod worktree;
 

@@ -1,21 +1,126 @@
-//! Process identity and supervised child processes.
+//! This process, whose signals can wait and whose stdin may never end; the identity of others; and supervised child processes.
 
 use std::io;
 use std::ops::ControlFlow;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use crate::env::absolute_search;
 use crate::os;
-use crate::os::process::TimedInput;
+use crate::os::process::{
+    InputSource, TimedInput, is_missing, is_zombie, name_and_parent, own_space, start_of,
+};
 pub use crate::os::process::{host_name, shell_code, start_background};
-use crate::os::process::{is_missing, is_zombie, name_and_parent, own_space, start_of};
-use crate::signals::{HeldSignals, was_signalled};
 use teamkeep_model::ProcessId;
+use teamkeep_model::payload::Input;
 
 /// Maximum output of a program that prints a line or a document, in bytes.
 pub const MAX_OUTPUT_BYTES: usize = 64 << 10;
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A signal to a program on the whole terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TerminalSignal {
+    /// Ctrl-C.
+    Interrupt,
+    /// Stop until the shell continues the process.
+    Stop,
+    /// The terminal has another size.
+    Resized,
+    /// End, by the signal with this number.
+    End(i32),
+}
+
+impl TerminalSignal {
+    /// The terminal is gone.
+    pub const HANGUP: TerminalSignal = TerminalSignal::End(1);
+}
+
+/// Whether a signal arrived.
+static RECEIVED: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// Whether a signal that arrives now ends the process, as by default.
+static ENDS_PROCESS: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
+
+/// From now on, signals that would end the process are only noted: they do not end a hook call before the event is recorded. When
+/// Claude Code exits, it ends the hooks that still run: 2.1.328 sends SIGTERM, and a closed pane also causes SIGHUP. The payload has
+/// arrived by then, and the call needs only a few more milliseconds.
+pub fn defer_signals() {
+    os::process::note_signals(&RECEIVED, &ENDS_PROCESS);
+}
+
+/// Whether a signal arrived, so that no response will be read: then further signals are ignored while the process cleans up.
+/// Otherwise, the next signal ends the process. Call this when the event is recorded.
+pub fn termination_requested() -> bool {
+    ENDS_PROCESS.store(true, Ordering::SeqCst);
+    let received = was_signalled();
+    if received {
+        ENDS_PROCESS.store(false, Ordering::SeqCst);
+    }
+    received
+}
+
+fn was_signalled() -> bool {
+    RECEIVED.load(Ordering::SeqCst)
+}
+
+/// Until it is dropped, signals are only noted: a child runs that must not outlive this process.
+struct HeldSignals {
+    /// The former value of [`ENDS_PROCESS`].
+    ends_process: bool,
+}
+
+impl HeldSignals {
+    fn hold() -> HeldSignals {
+        HeldSignals { ends_process: ENDS_PROCESS.swap(false, Ordering::SeqCst) }
+    }
+}
+
+impl Drop for HeldSignals {
+    fn drop(&mut self) {
+        if self.ends_process {
+            termination_requested();
+        }
+    }
+}
+
+/// Reads stdin to its end, for at most `patience` in total. Bytes beyond the first `most` are read and dropped, so that the writer does
+/// not get a broken pipe.
+pub fn read_stdin(from: impl InputSource, most: usize, patience: Duration) -> Input {
+    let start = Instant::now();
+    let mut input = TimedInput::new(from);
+    let mut bytes = Vec::new();
+    let mut dropped = 0u64;
+    // Most payloads are small, and each page of the chunk costs a page fault. The chunk is never smaller than the
+    // buffer of `Stdin`.
+    let mut chunk = vec![0u8; 8 * 1024];
+    let problem = loop {
+        let left = patience.saturating_sub(start.elapsed());
+        // Also stop reading from a stdin that never ends.
+        if left.is_zero() {
+            break Some(format!("stdin did not end within {} ms", patience.as_millis()));
+        }
+        match input.read(&mut chunk, left) {
+            Ok(None) => {}
+            Ok(Some(0)) => break None,
+            Ok(Some(count)) => {
+                let kept = count.min(most - bytes.len());
+                bytes.extend_from_slice(&chunk[..kept]);
+                dropped += (count - kept) as u64;
+                if count == chunk.len() {
+                    chunk.resize(64 * 1024, 0);
+                }
+            }
+            Err(error) => break Some(format!("cannot read stdin: {error}")),
+        }
+    };
+    let held = problem.is_some() && dropped == 0;
+    let too_much =
+        (dropped > 0).then(|| format!("larger than {most} bytes; only the first {most} were recorded"));
+    Input { bytes, problem: too_much.or(problem), held }
+}
 
 /// Kills the process group of a child, and the child in case it left the group. Waits at most one second.
 fn end(child: &mut Child) -> Option<ExitStatus> {
@@ -80,9 +185,7 @@ pub enum Outcome {
     Ended(ExitStatus),
     /// It exceeded the time limit and was killed with all its child processes.
     TimedOut,
-    /// A signal arrived after [`signals::defer`](crate::signals::defer), or the observer stopped it: [`Run::collect`] does so
-    /// if the output is too
-    /// large.
+    /// A signal arrived after [`defer_signals`], or the observer stopped it: [`Run::collect`] does so if the output is too large.
     Stopped,
 }
 
@@ -230,6 +333,8 @@ fn above(first: u32, name_and_parent: &dyn Fn(u32) -> Option<(String, u32)>) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     #[cfg(unix)]
@@ -315,5 +420,32 @@ mod tests {
         assert_eq!(found(&[(9, "sh", 1), (1, "init", 0)]), None);
         assert_eq!(found(&[(9, "sh", 9)]), None, "a cycle ends the search");
         assert_eq!(found(&[]), None, "nothing is known where the system does not tell");
+    }
+
+    #[test]
+    fn input_is_read_up_to_its_limit_and_the_rest_is_dropped() {
+        let (from, mut to) = io::pipe().unwrap();
+        let writer = std::thread::spawn(move || to.write_all(&vec![b'x'; 300_000]).is_ok());
+        let input = read_stdin(from, 1_000, Duration::from_secs(60));
+        assert_eq!(input.bytes.len(), 1_000);
+        assert_eq!(input.problem.unwrap(), "larger than 1000 bytes; only the first 1000 were recorded");
+        assert!(writer.join().unwrap(), "the writer met no closed pipe");
+    }
+
+    #[test]
+    fn reading_an_endless_stdin_times_out() {
+        let input = read_stdin(std::fs::File::open("/dev/zero").unwrap(), 1_000, Duration::from_millis(20));
+        assert_eq!(input.bytes.len(), 1_000);
+        assert!(input.problem.is_some());
+    }
+
+    #[test]
+    fn reading_an_open_stdin_times_out_with_the_bytes_so_far() {
+        let (from, mut to) = io::pipe().unwrap();
+        to.write_all(b"{\"half\"").unwrap();
+        let input = read_stdin(from, 1_000, Duration::from_millis(20));
+        assert_eq!(input.bytes, b"{\"half\"");
+        assert_eq!(input.problem.unwrap(), "stdin did not end within 20 ms");
+        drop(to);
     }
 }

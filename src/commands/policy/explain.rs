@@ -22,7 +22,7 @@ use teamkeep_policy::{
     judge,
 };
 use teamkeep_system::error::{Error, Result, unknown};
-use teamkeep_system::stdin;
+use teamkeep_system::process;
 use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
@@ -75,7 +75,7 @@ fn explain_event(context: &Context, args: &Args, id: &str) -> Result<Document> {
 
 fn explain_payload(context: &Context, args: &Args) -> Result<Document> {
     let hook = &context.config.hook;
-    let mut input = stdin::read(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
+    let mut input = process::read_stdin(std::io::stdin(), hook.largest_input as usize, hook.stdin_patience);
     if let Some(recorded) = payload_of_log_line(&input.bytes) {
         input.bytes = recorded;
     }

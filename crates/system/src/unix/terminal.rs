@@ -9,7 +9,7 @@ use rustix::termios::tcgetwinsize;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
 
-use crate::signals::TerminalSignal;
+use crate::process::TerminalSignal;
 
 /// The columns and rows of the terminal at stdout.
 pub fn size() -> Option<(usize, usize)> {

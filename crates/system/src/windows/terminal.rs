@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use terminal_size::{Height, Width, terminal_size_of};
 
-use crate::signals::TerminalSignal;
+use crate::process::TerminalSignal;
 
 /// The interval for checking the size of the terminal: no signal reports a change.
 const SIZE_INTERVAL: Duration = Duration::from_millis(250);
