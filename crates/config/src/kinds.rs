@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::de::{Error as _, Visitor};
@@ -118,6 +119,8 @@ kinds! {
     /// Compiled only by a complete check.
     Expression(String): "a regular expression in quotes",
         {"title": "regular expression", "type": "string", "minLength": 1}, plain, String::clone;
+    HttpAddress(String): "a string", {"type": "string"}, |text| checked(text, check_url), String::clone;
+    FilePath(String): "a string", {"type": "string"}, |text| checked(text, check_path), String::clone;
 }
 
 /// A percentage above this is a mistake.
@@ -299,9 +302,75 @@ fn in_largest_unit(number: u64, units: &[(u64, &str)]) -> String {
     unit.map_or_else(|| number.to_string(), |(unit, name)| format!("{}{name}", number / unit))
 }
 
+// Addresses and paths.
+
+/// The path of a file; `None` without one. `~/` is the home directory.
+pub(super) fn below_home(file: &str, home: Option<&Path>) -> Option<PathBuf> {
+    match (file.strip_prefix("~/"), home) {
+        _ if file.is_empty() => None,
+        (Some(below), home) => home.map(|home| home.join(below)),
+        (None, _) => Some(PathBuf::from(file)),
+    }
+}
+
+/// Checks an address: http or https, and only characters that an address has.
+pub fn check_url(url: &str) -> Result<(), String> {
+    if url.is_empty() {
+        return Ok(());
+    }
+    let rest = ["http://", "https://"].iter().find_map(|scheme| url.strip_prefix(scheme));
+    let Some(rest) = rest else {
+        return Err("invalid address; expected one that starts with http:// or https://".to_owned());
+    };
+    if rest.is_empty() || rest.starts_with(['/', '?', '#', ':']) {
+        return Err("the address names no host".to_owned());
+    }
+    let is_plain = |c: char| c.is_ascii_graphic() && !matches!(c, '"' | '\\' | '<' | '>');
+    if !url.chars().all(is_plain) {
+        return Err("the address has spaces, quotes or characters that need encoding".to_owned());
+    }
+    Ok(())
+}
+
+fn check_path(path: &str) -> Result<(), String> {
+    match path.is_empty() || path.starts_with("~/") || Path::new(path).is_absolute() {
+        true => Ok(()),
+        false => Err("invalid path; expected an absolute one, or one that starts with ~/".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_address_is_http_or_https_with_a_host() {
+        for good in ["", "https://example.com", "http://127.0.0.1:8080/hook?a=b&c=%20", "https://u:p@h/[x]"] {
+            assert_eq!(check_url(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "example.com",
+            "ftp://example.com",
+            "HTTPS//example.com",
+            "https://",
+            "https:///path",
+            "http://:80",
+            "https://example.com/a b",
+            "https://example.com/\"",
+            "https://example.com/\n",
+            "https://example.com/\\",
+            "https://exämple.com",
+            "file:///etc/passwd",
+        ] {
+            assert!(check_url(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_absolute_or_below_the_home_directory() {
+        assert!(check_path("").is_ok() && check_path("~/x").is_ok() && check_path("/x").is_ok());
+        assert!(check_path("secret").is_err() && check_path("~other/x").is_err());
+    }
 
     #[test]
     fn a_percentage_is_a_positive_integer_or_never() {

@@ -84,7 +84,6 @@ pub mod check;
 mod kinds;
 pub mod layers;
 mod model;
-pub mod notify;
 mod organization;
 pub mod pattern;
 mod policy;
@@ -95,14 +94,13 @@ mod settings;
 mod ship;
 pub mod source;
 
-pub use kinds::{parse_duration, parse_size};
+pub use kinds::{check_url, parse_duration, parse_size};
 pub use layers::{Effective, Everywhere, Files, PROJECT_FILE, everywhere, last_on_error, misnamed_file};
 pub(crate) use model::REDACTABLE;
 pub use model::{
-    Archive, ArchivedSessions, Config, ContextLoss, ContextPart, Hook, Incidents, Log, OnFailure, Pattern,
-    Price, Privacy, RecordMode, Report, TeamContext,
+    Archive, ArchivedSessions, Config, ContextLoss, ContextPart, Hook, INCIDENT_KINDS, Incidents,
+    LeastSeverity, Log, Notify, OnFailure, Pattern, Price, Privacy, RecordMode, Report, TeamContext,
 };
-pub use notify::{INCIDENT_KINDS, LeastSeverity, Notify};
 pub use organization::{ORGANIZATION_FILE, Organization};
 pub use pattern::{BoundedRegex, RegexTooCostly, required_literal};
 pub use policy::*;

@@ -1,11 +1,13 @@
 //! The typed configuration. `default.toml` describes each key.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::kinds::{Expression, Glob, ListOf, Size, Span, Usd, ValueKind as _, word};
-use super::notify::Notify;
+use super::kinds::{
+    Expression, FilePath, Glob, HttpAddress, ListOf, Size, Span, Usd, ValueKind as _, below_home, word,
+};
 use super::organization::Organization;
 use super::ship::Ship;
 use super::{Policy, Rule};
@@ -13,7 +15,28 @@ use super::{Policy, Rule};
 /// The built-in patterns, most certain first.
 pub(crate) const REDACTABLE: &[&str] = &["private-key", "api-key", "token", "secret", "email", "home"];
 
+/// The kinds of incidents in `teamkeep report`.
+pub const INCIDENT_KINDS: &[&str] = &[
+    "crashed-lead",
+    "crashed-agent",
+    "failed-agent",
+    "stalled-agent",
+    "lost-work",
+    "tasks-deleted",
+    "waiting-permission",
+    "waiting-approval",
+    "blocked-chain",
+    "unread-message",
+    "unknown-recipient",
+    "false-completion",
+    "duplicate-agents",
+    "policy-escalated",
+    "unfinished-work",
+    "idle-ping-pong",
+];
+
 kinds! {
+    IncidentKind(String): "a string", {"enum": INCIDENT_KINDS}, |text| word(text, INCIDENT_KINDS), String::clone;
     Redactable(String): "a string", {"enum": REDACTABLE}, |text| word(text, REDACTABLE), String::clone;
 }
 
@@ -172,6 +195,47 @@ section! {
 }
 
 section! {
+    /// Where incidents of running teams are sent.
+    pub struct Notify {
+        pub command: String = String::new(),
+        #[serde(with = "HttpAddress")]
+        pub url: String = String::new(),
+        #[serde(with = "FilePath")]
+        pub secret_file: String = String::new(),
+        /// All kinds if it is empty.
+        #[serde(with = "ListOf::<IncidentKind>")]
+        pub kinds: Vec<String> = Vec::new(),
+        pub severity: LeastSeverity = LeastSeverity::Medium,
+        #[serde(with = "Span")]
+        pub quiet: Duration = Duration::from_secs(600),
+    }
+}
+
+words! {
+    pub enum LeastSeverity {
+        Low = "low",
+        Medium = "medium",
+        High = "high",
+    }
+}
+
+impl Notify {
+    /// Whether anything is to be sent.
+    pub fn is_configured(&self) -> bool {
+        self.has_command() || !self.url.is_empty()
+    }
+
+    pub fn has_command(&self) -> bool {
+        !self.command.trim().is_empty()
+    }
+
+    /// The path of the secret; `None` without one. `~/` is the home directory.
+    pub fn secret_path(&self, home: Option<&Path>) -> Option<PathBuf> {
+        below_home(&self.secret_file, home)
+    }
+}
+
+section! {
     pub struct Privacy {
         pub record: RecordMode = RecordMode::Verbatim,
         #[serde(with = "ListOf::<Redactable>")]
@@ -194,4 +258,26 @@ pub struct Pattern {
     pub name: String,
     #[serde(with = "Expression")]
     pub regex: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_secret_is_below_the_home_directory_or_has_an_absolute_path() {
+        let notify = |secret: &str| Notify { secret_file: secret.to_owned(), ..Notify::default() };
+        let path = |secret: &str| notify(secret).secret_path(Some(Path::new("/home/u")));
+        assert_eq!(path(""), None);
+        assert_eq!(path("~/s"), Some(PathBuf::from("/home/u/s")));
+        assert_eq!(path("/etc/s"), Some(PathBuf::from("/etc/s")));
+    }
+
+    #[test]
+    fn nothing_is_configured_by_default() {
+        assert!(!Notify::default().is_configured());
+        assert!(!Notify { command: " ".to_owned(), ..Notify::default() }.is_configured());
+        assert!(Notify { command: "cat".to_owned(), ..Notify::default() }.is_configured());
+        assert!(Notify { url: "http://h".to_owned(), ..Notify::default() }.is_configured());
+    }
 }

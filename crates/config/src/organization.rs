@@ -8,8 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::Gate;
 use super::check::{Validation, validate};
-use super::kinds::{ListOf, ValueKind as _, plain};
-use super::notify::{FilePath, below_home};
+use super::kinds::{FilePath, ListOf, ValueKind as _, below_home, plain};
 use super::project::{EXCLUDE_PROJECTS, ProjectRule, apply_override, renumbered, without_taken_rules};
 use super::settings::{Entry, Layer, Settings, parse, words};
 use super::source::{self, Code, Problem, Read, Source};

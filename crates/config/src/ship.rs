@@ -4,8 +4,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::kinds::{ListOf, Rejection, Size, Span, ValueKind as _, checked, duration, glob, quoted};
-use super::notify::{FilePath, below_home, check_url};
+use super::kinds::{
+    FilePath, ListOf, Rejection, Size, Span, ValueKind as _, below_home, check_url, checked, duration, glob,
+    quoted,
+};
 use super::pattern;
 use teamkeep_model::time::{self, Timestamp};
 

@@ -4,7 +4,7 @@
 //! A new kind needs:
 //! - a variant of [`IncidentKind`], whose methods ask what it is;
 //! - a function in a file here that finds it, and its place in [`incidents`], which decides what it explains;
-//! - its name in `crates/config/src/notify.rs`, a row in `docs/reference/incidents.md`, and a run that has it in
+//! - its name in `crates/config/src/model.rs`, a row in `docs/reference/incidents.md`, and a run that has it in
 //!   `tests/it/report/incident_kinds.rs`;
 //! - if an agent is in another state meanwhile: `effect` in `src/status/observed.rs`, and `HALTS` in `src/view/html/script/lanes.js`;
 //! - if it is a condition: its words in `src/watch/draw/alerts.rs`; if messages wait for an agent in it: `ABOUT_LATE` in
