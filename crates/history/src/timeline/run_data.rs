@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::agents::{SharedNames, name_agents};
-use super::changes::state_after;
 use super::entry::MessageEvent;
 use super::events::{ClockJump, correct_clock};
+use super::state_after;
 use super::transcripts::{TranscriptOwners, Transcripts, load_transcripts};
 use super::{Entry, LoadedEvent, RunSnapshots, TaskIds, Timeline};
 use teamkeep_model::event::LEAD;
