@@ -1,5 +1,5 @@
 //! Evaluates the gates and rules over one event. The completion check runs commands, so it is judged where they can run
-//! (`crates/hook/src/enforcement/judge_event.rs`).
+//! (`crates/hook/src/enforcement/mod.rs`).
 //!
 //! A new gate needs:
 //! 1. In `crates/config/src/policy.rs`: a variant of [`Gate`], a field of `Policy` and a section at the same place of the order, and
@@ -8,7 +8,7 @@
 //! 2. Its defaults in `crates/config/src/default.toml`, and `ProjectRule::of` in `crates/config/src/project.rs` for keys other than
 //!    `mode` that a project may set.
 //! 3. A function in a file here, and a line in [`findings`] and in [`subject_of`]. If it needs the team's files after a tool has run,
-//!    it is also named in [`reads_team`], and with a state of its own in `judge_event.rs`.
+//!    it is also named in [`reads_team`], and with a state of its own in that file.
 //! 4. If it judges tools that no hook is installed for: `add_gate` in `crates/settings/src/needs.rs`. If `explain` cannot judge it
 //!    without the working tree: `src/commands/policy/explain.rs`.
 //! 5. Tests in `crates/policy/src/tests`, and a section of `docs/reference/policy.md`. The reference of the configuration and its

@@ -1,4 +1,4 @@
-//! One hook call: what `crates/hook/src/enforcement/judge_event.rs` does, without its files, and what is checked at each call.
+//! One hook call: what `crates/hook/src/enforcement/mod.rs` does, without its files, and what is checked at each call.
 
 use std::collections::BTreeMap;
 
