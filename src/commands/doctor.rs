@@ -8,8 +8,7 @@ use serde_json::json;
 use super::install;
 use super::installation::SettingsTarget;
 use super::output::JsonOption;
-use crate::doctor::fixes::{self, FixStep};
-use crate::doctor::{CheckVerdict, Facts, Health, run_checks};
+use crate::doctor::{CheckVerdict, Facts, FixStep, Health, plan_fixes, restrict_permissions, run_checks};
 use crate::view;
 use teamkeep_config::misnamed_file;
 use teamkeep_settings::version::{self, VersionProbe};
@@ -49,7 +48,7 @@ pub struct Args {
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let client = version::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
     let (facts, mut health) = check(context, &client);
-    let steps = fixes::plan(&facts, &health);
+    let steps = plan_fixes(&facts, &health);
     let mut done: Vec<String> = Vec::new();
     if args.fix {
         done = fix(context, &facts, &steps, args.yes);
@@ -100,7 +99,7 @@ fn fix(context: &Context, facts: &Facts<'_>, steps: &[FixStep], yes: bool) -> Ve
             FixStep::Install => install::add(context, &install::Args::for_user(facts.version()))
                 .map(|is_changed| is_changed.then(|| "installed the hooks in the user settings".to_owned())),
             FixStep::EnableTeams(path) => enable_teams(context, path, yes),
-            FixStep::Shut(open) => fixes::restrict_permissions(&open.path).map(|()| {
+            FixStep::Shut(open) => restrict_permissions(&open.path).map(|()| {
                 let line = format!("made {} private (its mode was {:o})", open.path.display(), open.mode);
                 context.ui.eprint_line(&line);
                 Some(line)

@@ -1,16 +1,19 @@
-//! Checks the whole setup: Claude Code, its settings, teamkeep's hooks, the policy, the store.
+//! Checks the whole setup: Claude Code, its settings, teamkeep's hooks, the policy, the store. And the fixes of `doctor --fix`.
 //!
 //! [`Facts`] are collected once. The table of checks names one function for each, which turns them into findings.
-//! Only [`fixes`] change anything; a new check that `install` fixes is also in the list there.
+//! Only a [`FixStep`] changes anything; a new check that `install` fixes is also in the list of those.
 
 mod claude_code;
-pub mod fixes;
 mod hooks;
 mod organization;
 mod program;
 mod record;
 mod shipping;
-pub mod store;
+mod store;
+
+pub use store::OpenPath;
+
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
@@ -18,11 +21,14 @@ use teamkeep_config::{Effective, Files, Problem};
 use teamkeep_model::time::Timestamp;
 use teamkeep_settings::hook_command::HookEntry;
 use teamkeep_settings::layer::{
-    SettingsLayer, layers, managed_with_hooks, plugins, running, with_most_hooks,
+    SettingsLayer, SettingsScope, layers, managed_with_hooks, plugins, running, with_most_hooks,
 };
 use teamkeep_settings::program::{shell_invocation, typed_to_install};
 use teamkeep_settings::version::{ClientVersion, Version, VersionProbe};
 use teamkeep_system::env::Env;
+use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs::with_path;
+use teamkeep_system::os;
 use teamkeep_system::paths::Paths;
 
 macro_rules! checks {
@@ -85,7 +91,7 @@ checks! {
 }
 
 impl Serialize for DoctorCheck {
-    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
         to.serialize_str(self.name())
     }
 }
@@ -256,14 +262,67 @@ impl<'a> Facts<'a> {
     }
 }
 
+/// A fix of `doctor --fix`, which is safe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FixStep {
+    /// Run `install` for the user's settings.
+    Install,
+    /// Enable agent teams and task tools in this settings file of the user's, if the user confirms it.
+    EnableTeams(PathBuf),
+    /// Make something in the store private.
+    Shut(OpenPath),
+}
+
+/// The checks that `install` fixes if the hooks are in the user's settings.
+const FIXED_BY_INSTALL: &[DoctorCheck] = &[
+    DoctorCheck::ClientEvents,
+    DoctorCheck::HooksComplete,
+    DoctorCheck::HooksTwice,
+    DoctorCheck::HookCommand,
+    DoctorCheck::HookAnswer,
+];
+
+/// The fixes for these results. Hooks and settings of others, a project's files and team directories are not changed.
+pub fn plan_fixes(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
+    let mut steps = Vec::new();
+    // With hooks in managed settings, an install for the user would add others.
+    let is_managed = managed_with_hooks(&facts.layers).is_some();
+    let mut users = facts.layers.iter().filter(|layer| layer.kind == SettingsScope::User && !is_managed);
+    if let Some(user) = users.find(|layer| !layer.is_lost()) {
+        let is_installed = user.ours().iter().any(HookEntry::is_written);
+        // If an event runs a command of the user's beside teamkeep's hook, the user must decide.
+        let is_custom = || facts.ours().iter().any(|ours| !ours.entry.is_written());
+        let is_fixable = |code: &DoctorCheck| {
+            health.has_issue(*code) && !(*code == DoctorCheck::HooksTwice && is_custom())
+        };
+        if health.has_issue(DoctorCheck::HooksInstalled)
+            || (is_installed && FIXED_BY_INSTALL.iter().any(is_fixable))
+        {
+            steps.push(FixStep::Install);
+        }
+    }
+    let user = facts.layers.iter().find(|layer| layer.kind == SettingsScope::User && !layer.is_lost());
+    if let Some(user) = user.filter(|_| claude_code::can_enable(facts, health)) {
+        steps.push(FixStep::EnableTeams(user.path.clone()));
+    }
+    if store::is_store(&facts.paths.store) {
+        steps.extend(store::open_to_others(&facts.paths.store).into_iter().map(FixStep::Shut));
+    }
+    steps
+}
+
+/// Removes the permissions of others from a file or directory of this user. Links and files of others are left
+/// unchanged.
+pub fn restrict_permissions(path: &Path) -> Result<()> {
+    os::access::restrict(path).map_err(|error| Error::from(with_path(error, "change the mode of", path)))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
-    use serde_json::Value;
+    use serde_json::{Value, json};
 
     use super::*;
-    use teamkeep_settings::layer::{SettingsScope, State};
+    use teamkeep_settings::layer::State;
 
     /// The facts for this version of Claude Code with these settings, highest precedence first.
     pub fn facts(version: Version, settings: &[(SettingsScope, Value)]) -> Facts<'static> {
@@ -281,5 +340,27 @@ mod tests {
         let now = teamkeep_model::time::parse("2026-02-03T04:05:06Z").unwrap();
         let (call, installer) = ("teamkeep".to_owned(), "teamkeep".to_owned());
         Facts { env, paths, now, probe, layers, plugins, files, policy, misnamed: None, call, installer }
+    }
+
+    /// Whether an install is planned for a problem of this check.
+    fn installs(settings: &[(SettingsScope, Value)], code: DoctorCheck) -> bool {
+        let mut facts = facts(Version(2, 1, 328), settings);
+        let paths = teamkeep_system::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
+        facts.paths = &paths;
+        let finding = Finding { code, verdict: CheckVerdict::Bad, what: String::new(), fix: None };
+        plan_fixes(&facts, &Health { findings: vec![finding] }) == [FixStep::Install]
+    }
+
+    #[test]
+    fn install_is_planned_only_for_hooks_in_the_user_file() {
+        let ours = || json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
+        let user = [(SettingsScope::User, ours())];
+        assert!(installs(&user, DoctorCheck::HookCommand) && installs(&user, DoctorCheck::HooksComplete));
+        assert!(!installs(&user, DoctorCheck::HooksEnabled), "a switch is the user's own");
+        assert!(!installs(&user, DoctorCheck::PolicyFiles));
+        let project = [(SettingsScope::Project, ours()), (SettingsScope::User, json!({}))];
+        assert!(!installs(&project, DoctorCheck::HookCommand), "a project's file is everybody's");
+        assert!(installs(&[(SettingsScope::User, json!({}))], DoctorCheck::HooksInstalled));
+        assert!(!installs(&[], DoctorCheck::HooksInstalled), "there is no settings file");
     }
 }
