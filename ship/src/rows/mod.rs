@@ -39,16 +39,14 @@ macro_rules! run_table {
 
 mod events;
 mod runs;
-mod turns;
 mod work;
 
 pub use events::{EventRow, events};
 pub use runs::{HostRow, Row, RunFacts, RunKey, RunRow, day, hosts, runs};
-pub use turns::{ClientCall, TurnFacts, TurnRow, turns};
 pub use work::{
-    AgentFacts, AgentRow, IncidentFacts, IncidentRow, MessageFacts, MessageRow, TaskFacts, TaskRow,
-    ToolFacts, ToolRow, UsageRow, VerdictFacts, VerdictRow, agents, incidents, messages, tasks, tools, usage,
-    verdicts,
+    AgentFacts, AgentRow, ClientCall, IncidentFacts, IncidentRow, MessageFacts, MessageRow, TaskFacts,
+    TaskRow, ToolFacts, ToolRow, TurnFacts, TurnRow, UsageRow, VerdictFacts, VerdictRow, agents, incidents,
+    messages, tasks, tools, turns, usage, verdicts,
 };
 
 /// The version of the columns. Within a version they are only added.
