@@ -73,7 +73,7 @@ enum Command {
     /// Find a text in all runs: messages, tasks, tool uses
     Search(commands::search::Args),
     /// Show which agent wrote each line of a file, and for which task
-    Blame(commands::blame::Args),
+    Blame(commands::files::BlameArgs),
     /// Continue the unfinished work of a run
     Restore(commands::restore::Args),
     /// Allow a teammate's next shutdown
@@ -93,7 +93,7 @@ enum Command {
     /// Try teamkeep on an example run
     Demo(commands::demo::Args),
     /// Show the files that agents changed, and their commits
-    Files(commands::files::Args),
+    Files(commands::files::FilesArgs),
     /// Show the facts about a team for an agent that lost its context
     Brief(commands::brief::Args),
     /// Serve recorded data to models, on stdin and stdout (MCP)
@@ -312,8 +312,8 @@ fn dispatch(command: Command, ui: Ui, options: &Options) -> Result<ExitCode> {
         Command::Help(_) => {}
         Command::List(args) => commands::list::run(&reading()?, &args)?,
         Command::Brief(args) => commands::brief::run(&reading()?, &args)?,
-        Command::Files(args) => commands::files::run(&reading()?, &args)?,
-        Command::Blame(args) => commands::blame::run(&reading()?, &args)?,
+        Command::Files(args) => commands::files::files(&reading()?, &args)?,
+        Command::Blame(args) => commands::files::blame(&reading()?, &args)?,
         Command::Show(args) => commands::show::run(&reading()?, &args)?,
         Command::Report(args) if args.redact => commands::report::run(&strict()?, &args)?,
         Command::Report(args) => commands::report::run(&reading()?, &args)?,

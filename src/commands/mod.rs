@@ -1,7 +1,6 @@
-//! One file or folder for each command, or for a command and its reverse. They share `catalog` (reading the store), `number`
+//! One file or folder for each command, or for two that belong together. They share `catalog` (reading the store), `number`
 //! (arguments), `output`, and `installation` (Claude Code's hooks).
 
-pub mod blame;
 pub mod brief;
 pub mod catalog;
 pub mod completions;
