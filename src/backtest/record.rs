@@ -11,7 +11,9 @@ use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::Recorded;
 use teamkeep_model::team::{Flaw, NamedLists, TeamFile};
 use teamkeep_model::time::Timestamp;
-use teamkeep_policy::{Decision, Finding, Reason, RecordedVerdict, TeamState, Unreadable, Verdict, failure};
+use teamkeep_policy::{
+    Decision, FAILURE_GATE, Finding, Reason, RecordedVerdict, TeamState, Unreadable, Verdict,
+};
 use teamkeep_store::archive::{Archive, Journal, RunRecord, Snapshot};
 use teamkeep_store::log::Logs;
 
@@ -94,7 +96,7 @@ impl Record {
         else {
             return;
         };
-        if verdict.gate != failure::GATE || verdict.decision == Decision::Block {
+        if verdict.gate != FAILURE_GATE || verdict.decision == Decision::Block {
             self.verdicts.entry(of).or_default().push(verdict);
         }
     }

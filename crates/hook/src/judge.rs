@@ -16,7 +16,8 @@ use teamkeep_model::event::{Actor, Event, Id, OVERRIDE};
 use teamkeep_model::payload::{EventKind, MessageKind, Payload};
 use teamkeep_model::{Note, Tool};
 use teamkeep_policy::{
-    Decision, Evaluation, Overrides, Rules, Sent, Verdict, allowance_payload, escaped, failure, log_line,
+    Decision, Evaluation, HOOK_REDIRECTED, Overrides, POLICY_FAILED, POLICY_UNUSABLE, Rules, Sent, Verdict,
+    allowance_payload, escaped, log_line,
 };
 use teamkeep_store::access::{Obstacle, unexpected};
 use teamkeep_store::log::EventLog;
@@ -149,7 +150,7 @@ impl Call<'_> {
         // The description has two paths.
         let (what, fix) = (escaped(&what, 2 * MAX_CHARS), escaped(&fix, MAX_CHARS));
         let on_error = recorder.config.policy.on_error;
-        let mut verdict = failure::verdict(on_error, received.kind, failure::REDIRECTED, String::new());
+        let mut verdict = Verdict::of_failure(on_error, received.kind, HOOK_REDIRECTED, String::new());
         if verdict.decision == Decision::Block {
             verdict.reason = format!(
                 "{what}. The organization has fixed gates and on-error = \"block\". Do not try \
@@ -185,7 +186,7 @@ impl Recorder {
         let error = deciding.or(errors.first()).filter(|_| kind.can_be_blocked())?;
         let on_error = if deciding.is_some() { on_error } else { OnError::Allow };
         let place = escaped(&error.location(), MAX_CHARS);
-        let verdict = failure::verdict(on_error, kind, failure::UNUSABLE, String::new());
+        let verdict = Verdict::of_failure(on_error, kind, POLICY_UNUSABLE, String::new());
         let reason = match verdict.decision {
             Decision::Block => format!(
                 "teamkeep cannot use the policy file {place}, and on-error = \"block\" blocks this action until the file is \
@@ -200,7 +201,8 @@ impl Recorder {
     /// The verdict when the policy failed or its state could not be written, as `on-error` defines it.
     pub(super) fn failed(&self, kind: EventKind, why: &str) -> Verdict {
         let why = escaped(why, MAX_CHARS);
-        let mut verdict = failure::verdict(self.config.policy.on_error, kind, failure::FAILED, String::new());
+        let mut verdict =
+            Verdict::of_failure(self.config.policy.on_error, kind, POLICY_FAILED, String::new());
         verdict.reason = match verdict.decision {
             Decision::Block => format!(
                 "teamkeep could not evaluate the policy, and on-error = \"block\" blocks this action ({why}). \

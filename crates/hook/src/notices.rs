@@ -6,7 +6,7 @@ use crate::response::Response;
 use teamkeep_config::project::{Trust, name_of};
 use teamkeep_config::{Code, OnError, Problem, source};
 use teamkeep_model::payload::EventKind;
-use teamkeep_policy::{escaped, failure};
+use teamkeep_policy::{POLICY_UNTRUSTED, Verdict, escaped};
 use teamkeep_system::command::quoted;
 
 impl Call<'_> {
@@ -63,7 +63,7 @@ impl Call<'_> {
                 ),
             };
             self.outcome.response = Response::notify_user(&format!("teamkeep: {reason}"));
-            let verdict = failure::verdict(OnError::Allow, received.kind, failure::UNTRUSTED, reason);
+            let verdict = Verdict::of_failure(OnError::Allow, received.kind, POLICY_UNTRUSTED, reason);
             self.record_verdict(&verdict, &self.log());
         }
         self.by.state.changed_project = Some(hash);

@@ -11,7 +11,6 @@ extern crate self as teamkeep_policy;
 
 mod case;
 mod evaluation;
-pub mod failure;
 mod file_history;
 pub mod gates;
 mod git;
@@ -43,4 +42,7 @@ pub use overrides::{Lift, Overrides, Pause, allowance_payload};
 pub use reason::{MAX_LISTED, MAX_REASON_CHARS, MAX_TEXT_CHARS, Reason, escaped};
 pub use rules::Rules;
 pub use team_state::{Judgement, TeamState, Unreadable};
-pub use verdict::{Decision, Finding, RecordedVerdict, Verdict};
+pub use verdict::{
+    Decision, FAILURE_GATE, Finding, HOOK_REDIRECTED, POLICY_FAILED, POLICY_UNTRUSTED, POLICY_UNUSABLE,
+    RecordedVerdict, Verdict,
+};

@@ -6,7 +6,7 @@ use std::slice;
 
 use serde_json::Value;
 
-use super::{Case, Decision, Finding, JudgedEvent, MAX_TEXT_CHARS, Reason, escaped, failure};
+use super::{Case, Decision, Finding, JudgedEvent, MAX_TEXT_CHARS, Reason, escaped};
 use teamkeep_config::pattern::{is_plain, matches as glob, max_input_len, regex_of};
 use teamkeep_config::{BoundedRegex, Gate, Mode, OnError, Rule, required_literal};
 use teamkeep_model::payload::{EventKind, Payload};
@@ -151,7 +151,7 @@ fn finding(rule: &Rule, code: &'static str, mode: Mode, case: &Case<'_>, reason:
 /// One finding for all rules without a result: the first of the strictest, and the number of the others. A rule that
 /// only warns does not block.
 fn undecided_finding(undecided: &[(&Rule, String)], on_error: OnError, case: &Case<'_>) -> Option<Finding> {
-    let blocks = failure::decision(on_error, case.event.kind) == Decision::Block;
+    let blocks = Decision::on_failure(on_error, case.event.kind) == Decision::Block;
     let mode = |rule: &Rule| if blocks { rule.action } else { Mode::Warn };
     // The first of several equal ones.
     let (rule, why) = undecided.iter().rev().max_by_key(|(rule, _)| (mode(rule), rule.lasting))?;

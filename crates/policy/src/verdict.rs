@@ -1,10 +1,22 @@
-//! Decisions, findings and verdicts.
+//! Decisions, findings and verdicts: of gates and rules, and of failures of the policy itself, whose meaning `on-error` decides.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Reason;
-use teamkeep_config::{Gate, Mode};
+use teamkeep_config::{Gate, Mode, OnError};
+use teamkeep_model::payload::EventKind;
+
+/// The value of `gate` in a verdict about a failure.
+pub const FAILURE_GATE: &str = "policy";
+/// A policy file cannot be used.
+pub const POLICY_UNUSABLE: &str = "policy-unusable";
+/// A project's file changed after it was trusted, so nothing in it runs.
+pub const POLICY_UNTRUSTED: &str = "policy-untrusted";
+/// The policy could not be evaluated, or its result could not be stored.
+pub const POLICY_FAILED: &str = "policy-failed";
+/// The environment points the hook elsewhere than an organization with fixed gates expects.
+pub const HOOK_REDIRECTED: &str = "hook-redirected";
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -23,6 +35,26 @@ impl From<Mode> for Decision {
             Mode::Block => Decision::Block,
         }
     }
+}
+
+impl Decision {
+    /// The decision for a failure at this event.
+    pub fn on_failure(on_error: OnError, kind: EventKind) -> Decision {
+        let blocks = on_error == OnError::Block && can_block_on_failure(kind);
+        if blocks { Decision::Block } else { Decision::Allow }
+    }
+
+    /// The decision for a failure that nothing counts. A task is also announced as completed at the end of a turn, so there a
+    /// block would repeat forever; before a tool completes a task, the tool itself is blocked.
+    pub fn on_uncounted_failure(on_error: OnError, kind: EventKind) -> Decision {
+        if kind == EventKind::TaskCompleted { Decision::Allow } else { Decision::on_failure(on_error, kind) }
+    }
+}
+
+/// Whether a failure that the loop guard counts may block this event. Idle and the end of a turn are never blocked, because
+/// the agent could not continue.
+pub(crate) fn can_block_on_failure(kind: EventKind) -> bool {
+    kind.is_before_tool() || matches!(kind, EventKind::TaskCreated | EventKind::TaskCompleted)
 }
 
 /// The finding of one gate, before the loop guard and overrides apply.
@@ -116,6 +148,11 @@ pub struct Verdict {
 impl Verdict {
     pub fn new(decision: Decision, gate: &str, code: &str, reason: String) -> Verdict {
         Verdict { decision, gate: gate.to_owned(), code: code.to_owned(), reason, ..Verdict::default() }
+    }
+
+    /// The recorded verdict for a failure that nothing counts.
+    pub fn of_failure(on_error: OnError, kind: EventKind, code: &str, reason: String) -> Verdict {
+        Verdict::new(Decision::on_uncounted_failure(on_error, kind), FAILURE_GATE, code, reason)
     }
 
     /// Whether two verdicts are about the same finding, whatever their reasons.

@@ -29,7 +29,6 @@ use teamkeep_config::{Gate, Mode, Policy};
 use teamkeep_model::compat::delivers_answers;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::payload::EventKind;
-use teamkeep_policy::failure::uncounted_decision;
 use teamkeep_policy::gates::{budget, tasks};
 use teamkeep_policy::{
     Case, Counting, Decision, Evaluation, EvaluationInput, FileHistory, Finding, Guard, JudgedEvent, Ledger,
@@ -89,7 +88,8 @@ impl Call<'_> {
             Judging { call: self, recorder, policy, rules, event, team, index, counts }.judge()
         };
         // A panic in a gate is handled like any other failure of the policy.
-        let blocks_on_panic = uncounted_decision(policy.on_error, received.kind) == Decision::Block
+        let blocks_on_panic = Decision::on_uncounted_failure(policy.on_error, received.kind)
+            == Decision::Block
             && recorder.finish == BackgroundMode::Detached;
         match blocks_on_panic {
             true => diagnostics::with_panic_exit_code(BLOCK_EXIT_CODE.into(), judge),
@@ -167,7 +167,7 @@ impl Judging<'_> {
         if let Err(error) = open.save(GateState { v: 1, ledger, guard }) {
             failed.get_or_insert(error.to_string());
             if evaluation.is_blocked()
-                && uncounted_decision(self.policy.on_error, self.event.kind) == Decision::Allow
+                && Decision::on_uncounted_failure(self.policy.on_error, self.event.kind) == Decision::Allow
             {
                 evaluation = self.evaluate_uncounted(findings, &members);
             }

@@ -21,7 +21,10 @@ mod shutdown;
 pub mod tasks;
 mod team_size;
 
-use super::{Access, Case, Decision, Finding, JudgedEvent, MAX_TEXT_CHARS, Reason, Rules, escaped, failure};
+use super::verdict::can_block_on_failure;
+use super::{
+    Access, Case, Decision, Finding, JudgedEvent, MAX_TEXT_CHARS, POLICY_FAILED, Reason, Rules, escaped,
+};
 use teamkeep_config::{Gate, Mode, OnError, Policy};
 use teamkeep_model::payload::EventKind;
 
@@ -115,7 +118,7 @@ fn unreadable_finding(
     });
     // Of equally strict gates, the first.
     let (gate, gate_mode, about) = gates.max_by_key(|(_, mode, _)| Decision::from(*mode))?;
-    let may_block = policy.on_error == OnError::Block && failure::can_block(case.event.kind);
+    let may_block = policy.on_error == OnError::Block && can_block_on_failure(case.event.kind);
     let mode = if may_block { gate_mode } else { Mode::Warn };
     let reason = Reason::default().then("the policy cannot judge this, because teamkeep cannot read ");
     let reason = match missing.path.as_str() {
@@ -129,5 +132,5 @@ fn unreadable_finding(
         }
         _ => "Check TaskList first, and report this to the user.",
     });
-    Some(Finding::new(gate, failure::FAILED, mode.into(), &about, reason))
+    Some(Finding::new(gate, POLICY_FAILED, mode.into(), &about, reason))
 }

@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use super::scene::{Scene, after, approve, ask, before, decide, lead, mate, payload};
-use crate::{Change, Decision, Finding, Guard, JudgedEvent, Judgement, Sign, Unreadable, Verdict, failure};
+use crate::{
+    Change, Decision, Finding, Guard, JudgedEvent, Judgement, POLICY_FAILED, Sign, Unreadable, Verdict,
+};
 use teamkeep_config::{Mode, OnError};
 use teamkeep_model::event::{Actor, ActorKind};
 use teamkeep_model::time::Timestamp;
@@ -242,7 +244,7 @@ fn with_an_unreadable_file_one_finding_is_about_the_agent_that_cannot_be_judged(
     scene.team.unreadable.push(file);
     let found = |scene: &mut Scene| -> Vec<(String, Decision)> {
         let findings = scene.judge(&lead(), &before("SendMessage", ask("bob")));
-        assert!(findings.iter().all(|one| one.code == failure::FAILED), "{findings:?}");
+        assert!(findings.iter().all(|one| one.code == POLICY_FAILED), "{findings:?}");
         findings.into_iter().map(|one| (one.about, one.decision)).collect()
     };
     assert_eq!(found(&mut scene), [("bob".to_owned(), Decision::Warn)]);
