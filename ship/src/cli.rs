@@ -1,14 +1,15 @@
-//! The command line of `teamkeep-ship`, which `teamkeep ship` runs.
+//! The command line of `teamkeep-ship`, which `teamkeep ship` runs: sending, and what each destination has.
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 use teamkeep_model::words::count;
 
 use clap::{Parser, Subcommand};
+use serde::Serialize;
 use teamkeep_model::time::{self, Timestamp};
-use teamkeep_store::shipping::Shipping;
+use teamkeep_store::shipping::{Destination, Last, RemovedUnshipped, Shipping};
 use teamkeep_system::error::{Error, Result, USAGE};
 use teamkeep_system::{diagnostics, os};
 use teamkeep_terminal::ship_options::{EXAMPLES, SendArgs, ShipCommand};
@@ -16,8 +17,9 @@ use teamkeep_terminal::{Context, Ui};
 
 use crate::part::RoundOutcome;
 use crate::requests::random;
+use crate::rounds;
+use crate::selection::unsent_runs;
 use crate::setup::Setup;
-use crate::{rounds, status};
 
 /// The longest delay of a background round whose last one failed.
 const MAX_DELAY: Duration = Duration::from_secs(30);
@@ -103,7 +105,7 @@ fn is_closed_pipe(error: &Error) -> bool {
 
 fn run(cli: Cli, ui: Ui) -> Result<ExitCode> {
     match cli.command {
-        Some(Command::Documented(ShipCommand::Status { json })) => status::print(Context::new(ui)?, json)?,
+        Some(Command::Documented(ShipCommand::Status { json })) => print_status(Context::new(ui)?, json)?,
         Some(Command::Run { .. }) => after_hook()?,
         None => return send(&cli.send, ui),
     }
@@ -189,4 +191,117 @@ fn report(round: &RoundOutcome, ui: Ui) {
     }
     round.notes.iter().for_each(|note| ui.warn(note));
     round.errors.iter().for_each(|error| ui.report(error));
+}
+
+/// The state of each destination: the format of `status --json`.
+#[derive(Debug, Serialize)]
+struct Status {
+    v: u32,
+    destinations: Vec<DestinationStatus>,
+    /// The runs whose description cannot be read. They are not sent.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unreadable_runs: Vec<String>,
+    last: Option<Last>,
+    /// The segments that retention removed from the log before they were sent.
+    removed: Option<RemovedUnshipped>,
+}
+
+#[derive(Debug, Serialize)]
+struct DestinationStatus {
+    kind: &'static str,
+    address: String,
+    /// Data that began before this time is not sent.
+    since: Option<Timestamp>,
+    runs: usize,
+    unsent_runs: usize,
+    unsent_segments: usize,
+    unsent_bytes: u64,
+}
+
+fn print_status(context: Context, json: bool) -> Result<()> {
+    let ui = context.ui;
+    let setup = Setup::new(context)?;
+    let status = Status::of(&setup)?;
+    if json {
+        let mut out = ui.json();
+        serde_json::to_writer_pretty(&mut out, &status).map_err(Error::from_json)?;
+        return Ok(writeln!(out).and_then(|()| out.flush())?);
+    }
+    let mut out = ui.out();
+    write!(out, "{}", status.text())?;
+    Ok(out.flush()?)
+}
+
+impl Status {
+    fn of(setup: &Setup) -> Result<Status> {
+        let shipping = Shipping::of(&setup.context.paths);
+        let (state, damage) = shipping.read()?;
+        if let Some(damage) = damage {
+            setup.context.ui.warn(format!(
+                "the state of shipping is damaged, and everything will be sent again: {damage}"
+            ));
+        }
+        let catalog = setup.catalog();
+        let of_destination = |destination: Destination| {
+            let mut segments = shipping.closed_segments()?;
+            segments.retain(|segment| state.lacks_segment(&destination, segment));
+            let shipped = state.destinations.get(&destination.id);
+            Ok(DestinationStatus {
+                kind: destination.kind.name(),
+                since: state.since(&destination),
+                runs: shipped.map_or(0, |shipped| shipped.runs.len()),
+                unsent_runs: unsent_runs(&catalog, &state, &destination).len(),
+                unsent_segments: segments.len(),
+                unsent_bytes: segments.iter().map(|segment| segment.size).sum(),
+                address: destination.address,
+            })
+        };
+        let destinations = state.configured(&setup.context.config.ship).into_iter().map(of_destination);
+        Ok(Status {
+            v: 1,
+            destinations: destinations.collect::<Result<Vec<_>>>()?,
+            unreadable_runs: catalog.damaged,
+            last: state.last,
+            removed: shipping.removed(),
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for one in &self.destinations {
+            text.push_str(&format!("{} {}\n", one.kind, one.address));
+            if let Some(since) = one.since {
+                text.push_str(&format!("  only data from {} on\n", time::moment(since)));
+            }
+            text.push_str(&format!("  sent: {}\n", count(one.runs, "run")));
+            let unsent = match (one.unsent_runs, one.unsent_segments) {
+                (0, 0) => "nothing".to_owned(),
+                (runs, 0) => count(runs, "run"),
+                (runs, _) => {
+                    format!("{}, {} KiB of the log", count(runs, "run"), one.unsent_bytes.div_ceil(1 << 10))
+                }
+            };
+            text.push_str(&format!("  not sent: {unsent}\n"));
+        }
+        if let Some(first) = self.unreadable_runs.first() {
+            let runs = count(self.unreadable_runs.len(), "run");
+            text.push_str(&format!("unreadable: {runs}; to see why: teamkeep verify {first}\n"));
+        }
+        match &self.last {
+            None => text.push_str("nothing has been sent yet\n"),
+            Some(Last { at, error: None, .. }) => {
+                text.push_str(&format!("last sent: {}\n", time::moment(*at)))
+            }
+            Some(Last { at, error: Some(error), .. }) => {
+                text.push_str(&format!("last tried: {}\n  error: {error}\n", time::moment(*at)));
+            }
+        }
+        if let Some(removed) = &self.removed {
+            text.push_str(&format!(
+                "lost: {} KiB of the log were removed before they were sent; raise ship.keep-unshipped\n",
+                removed.bytes.div_ceil(1 << 10)
+            ));
+        }
+        text
+    }
 }

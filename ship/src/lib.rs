@@ -23,5 +23,4 @@ pub mod selection;
 mod setup;
 mod shipment;
 mod shipped_run;
-mod status;
 mod store_settings;
