@@ -231,14 +231,10 @@ pub fn delivered(text: &str) -> Vec<Delivered> {
     found
 }
 
-/// How a message that quotes such tags is parsed from a transcript before 2.1.328: as one message of its sender, and
-/// one of each agent that a tag names.
-pub fn read_as(from: &str, text: &str) -> Vec<Delivered> {
-    let mut pieces = delivered(&format!("{OPEN}teammate_id=\"\">\n{text}\n{CLOSE}"));
-    if let Some(first) = pieces.first_mut() {
-        from.clone_into(&mut first.from);
-    }
-    pieces
+/// How a message that quotes such tags is parsed from a transcript before 2.1.328: as one message of its sender, which is not named
+/// here, and one of each agent that a tag names.
+pub fn quoting(text: &str) -> Vec<Delivered> {
+    delivered(&format!("{OPEN}teammate_id=\"\">\n{text}\n{CLOSE}"))
 }
 
 /// Splits a block into the tag's attributes and the rest. The tag ends at the first `>` outside quotes.
