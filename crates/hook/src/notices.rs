@@ -84,7 +84,7 @@ impl Recorder {
              teamkeep policy trust --project {}",
             escaped(&problem.path.display().to_string(), MAX_CHARS),
             escaped(&problem.message, MAX_CHARS),
-            shell_quoted(&project.display().to_string()),
+            quoted(&escaped(&project.display().to_string(), MAX_CHARS)),
         ))
     }
 
@@ -108,10 +108,6 @@ impl Recorder {
         let hash = source::hash(&left_out.path).map(|hash| hash.to_hex().to_string());
         Some((left_out, hash.unwrap_or_default()))
     }
-}
-
-fn shell_quoted(path: &str) -> String {
-    quoted(&escaped(path, MAX_CHARS))
 }
 
 /// Whether this problem disables the checks and rules of a project.

@@ -46,7 +46,7 @@ impl GateStateStore {
 
     /// The counts with the history of files, for reading only; empty if they cannot be read.
     pub fn read(&self) -> GateState {
-        let mut gate_state = self.read_with_damage().0;
+        let (mut gate_state, _) = self.file().read().map(state_and_damage).unwrap_or_default();
         gate_state.ledger.files = self.files();
         gate_state
     }
@@ -68,10 +68,6 @@ impl GateStateStore {
 
     fn file(&self) -> JsonFile<GateState> {
         JsonFile::at(self.dir.join("gates.json"))
-    }
-
-    fn read_with_damage(&self) -> (GateState, Option<String>) {
-        self.file().read().map(state_and_damage).unwrap_or_default()
     }
 
     /// Opens the counts for this call. If they cannot be locked, they are those of the file; if they cannot be read, they are

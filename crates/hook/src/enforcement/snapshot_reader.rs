@@ -7,7 +7,7 @@ use teamkeep_model::json;
 use teamkeep_model::team::{Facts, Flaw, TeamFile};
 use teamkeep_policy::{TeamState, Unreadable};
 use teamkeep_store::archive::{Archive, CapturedFile, Index, RunContents};
-use teamkeep_system::fs::{self};
+use teamkeep_system::fs;
 
 /// Where and until when a team's files are read.
 #[derive(Debug, Clone, Copy)]

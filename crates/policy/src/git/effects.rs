@@ -87,20 +87,20 @@ fn discards(paths: Vec<&str>, affected: Affected) -> Vec<Effect> {
     files(paths, affected).map(Effect::Discards).into_iter().collect()
 }
 
-/// The named paths, or this one if none is named.
-fn paths_or<'a>(options: &Options<'a>, all: &'a str) -> Vec<&'a str> {
-    let named = options.all_words();
-    if named.is_empty() && !options.is_partial { vec![all] } else { named }
-}
-
 fn add(options: &Options<'_>) -> Effects {
     let updates = options.has('u', "update");
     let all = updates || options.has('A', "all") || options.has_long("no-ignore-removal");
     let picks = options.has('p', "patch") || options.has('i', "interactive") || options.has('e', "edit");
     let is_empty =
         options.has('n', "dry-run") || options.has('N', "intent-to-add") || options.has_long("refresh");
-    let named = if all { paths_or(options, TOP) } else { options.all_words() };
-    let named = if picks || is_empty { Vec::new() } else { named };
+    let named = options.all_words();
+    let named = if picks || is_empty {
+        Vec::new()
+    } else if all && named.is_empty() && !options.is_partial {
+        vec![TOP]
+    } else {
+        named
+    };
     let name = match (updates, all) {
         (true, _) => "add --update",
         (false, true) => "add --all",
