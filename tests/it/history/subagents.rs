@@ -298,3 +298,28 @@ fn subagents_have_the_names_that_they_were_launched_with() {
         serde_json::from_str(&sandbox.printed(&["report", "latest", "--format", "json"])).unwrap();
     assert_eq!(report["incidents"], json!([]), "bob is known");
 }
+
+#[test]
+fn the_lead_created_the_tasks_of_the_prompt_that_led_to_the_run() {
+    let sandbox = Sandbox::new();
+    let lead = Lead::of(&sandbox, ONE);
+    lead.start("startup");
+    for (prompt, task) in [("Read the code", "1"), ("Write the parser", "2")] {
+        lead.hook("UserPromptSubmit", json!({"prompt": prompt}));
+        let path = format!("tasks/{ONE}/{task}.json");
+        sandbox.write(
+            &path,
+            json!({"id": task, "subject": prompt, "status": "pending", "blocks": [], "blockedBy": []}),
+        );
+        lead.hook("TaskCreated", json!({"task_id": task, "task_subject": prompt}));
+        if task == "1" {
+            std::fs::remove_file(sandbox.client(&path)).unwrap();
+        }
+    }
+    turn(&lead, "SubagentStart", "ad8121e491b731a98", "general-purpose");
+    turn(&lead, "SubagentStop", "ad8121e491b731a98", "general-purpose");
+    lead.end("other");
+    let entries = sandbox.replay("latest").into_iter().filter(|entry| entry["kind"] == "task-created");
+    let created: Vec<Value> = entries.map(|entry| json!([entry["actor"], entry["task"]])).collect();
+    assert_eq!(created, [json!(["lead", "2"])]);
+}

@@ -129,8 +129,8 @@ fn name_panes(events: &mut [LoadedEvent], run: &RunRecord) {
     }
 }
 
-/// Selects events: of those from before the run only the starts of sessions, the prompt that led to the run, and the
-/// launches of subagents. First note all of them.
+/// Selects events: of those from before the run only the starts of sessions, the prompt that led to the run, the tasks that were
+/// created since, and the launches of subagents. First note all of them.
 #[derive(Debug)]
 pub(super) struct EarlierLife {
     started_at: Timestamp,
@@ -163,7 +163,9 @@ impl EarlierLife {
     pub(super) fn selects(&self, event: &EventKey<'_>, tool: impl FnOnce() -> Option<Tool>) -> bool {
         !self.has(event)
             || event.kind == EventKind::SessionStart
-            || self.prompt.as_ref().is_some_and(|(_, id)| id == event.id)
+            || self.prompt.as_ref().is_some_and(|(at, id)| {
+                id == event.id || (event.kind == EventKind::TaskCreated && *at <= event.at)
+            })
             || (event.kind == EventKind::PostToolUse && tool() == Some(Tool::Agent))
     }
 

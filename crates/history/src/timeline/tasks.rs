@@ -150,6 +150,8 @@ fn from_creation(data: &RunData, lives: &mut BTreeMap<String, Vec<Change>>) {
                     change.at = event.at;
                 }
             }
+            // It was deleted before the run.
+            None if event.at < data.run.started_at => {}
             None => {
                 let after = TaskValues {
                     status: Some(TaskStatus::Pending),
