@@ -43,7 +43,7 @@ build() {
     dir=target/packing/$name
     "$script" --with-ship "$target" --target-dir target
     rm -rf "$dir"
-    mkdir -p "$dir/docs"
+    mkdir -p "$dir"
     cp README.md CHANGELOG.md LICENSE "$dir"
     for program in teamkeep teamkeep-hook teamkeep-ship; do
         program=$program$suffix
@@ -59,7 +59,7 @@ build() {
 # pack TARGET SCRIPT
 pack() {
     build "$@"
-    mkdir "$dir/packaging"
+    mkdir "$dir/docs" "$dir/packaging"
     cp install.sh "$dir"
     cp -r docs/man docs/completions "$dir/docs"
     cp -r packaging/container packaging/launchd packaging/systemd "$dir/packaging"
@@ -72,7 +72,6 @@ pack() {
 pack_windows() {
     build "$1" scripts/static.sh .exe
     cp install.ps1 "$dir"
-    cp -r docs/completions "$dir/docs"
     python3 - "$out/$name.zip" target/packing "$name" "$stamp" <<'END'
 import pathlib, sys, time, zipfile
 
@@ -114,4 +113,10 @@ elif ! command -v x86_64-w64-mingw32-gcc >/dev/null; then
 else
     pack_windows "$target"
 fi
-(cd "$out" && shopt -s nullglob && sha256sum teamkeep-*.tar.gz teamkeep-*.zip | tee SHA256SUMS)
+shopt -s nullglob
+archives=("$out"/teamkeep-*.tar.gz "$out"/teamkeep-*.zip)
+if [ ${#archives[@]} = 0 ]; then
+    echo "release.sh: nothing can be built here" >&2
+    exit 1
+fi
+(cd "$out" && sha256sum "${archives[@]##*/}" | tee SHA256SUMS)

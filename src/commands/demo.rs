@@ -86,7 +86,7 @@ pub fn run(context: &Context, args: &Args) -> Result<()> {
     }
     document.blank();
     document.paragraph("Try it on this run, in its project:");
-    document.code([plain(format!("  cd {}", shown(&demo::home(&dir).join(demo::PROJECT))))]);
+    document.code([plain(format!("  {}", os::shell::enter(&shown(&demo::home(&dir).join(demo::PROJECT)))))]);
     document.code([plain(format!("  {}", os::shell::set_variable("TEAMKEEP_HOME", &shown(&dir))))]);
     let commands = COMMANDS.map(|(command, what)| (format!("{program} {command}"), what));
     let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or_default();

@@ -309,8 +309,8 @@ fn elsewhere(catalog: &RunCatalog, file: &Path, error: Error) -> Error {
     }
     match projects.find(|project| Path::new(project).join(file).is_file()) {
         Some(project) => error.hint(format!(
-            "it is in the project of a run: {}teamkeep blame {shown}",
-            os::shell::enter(&quoted(&project))
+            "it is in the project of a run: {}",
+            os::shell::within(&quoted(&project), &format!("teamkeep blame {shown}"))
         )),
         None => error.hint(format!("if it was deleted, list its recorded changes: teamkeep files {shown}")),
     }

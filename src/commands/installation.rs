@@ -19,7 +19,7 @@ use teamkeep_settings::variables::{self, TASKS, TEAMS, is_on, value};
 use teamkeep_settings::version::{ClientVersion, FIRST_WITH_TEAMS, Version};
 use teamkeep_system::command::quoted;
 use teamkeep_system::error::{Error, Result};
-use teamkeep_system::fs;
+use teamkeep_system::{fs, os};
 use teamkeep_terminal::Context;
 
 #[derive(Debug, clap::Args)]
@@ -278,7 +278,8 @@ pub fn print_variables(context: &Context, file: &SettingsFile, after: &[u8], add
     }
     if !off.is_empty() {
         let file = quoted(&file.path.to_string_lossy());
-        print(format!("hint: to enable it, set it to \"1\" under `env`: ${{EDITOR:-vi}} {file}"));
+        let edit = os::shell::edit(&file, None);
+        print(format!("hint: to enable it, set it to \"1\" under `env`: {edit}"));
     }
 }
 

@@ -234,13 +234,13 @@ fn report(context: &Context, args: &Args, restore: &TaskRestore<'_>, plan: &Plan
         if let Some(undo) = earlier {
             ui.eprint_line(&format!("to undo: {} restore --undo {undo}", shell_invocation(&context.env)));
             if plan.held_by.is_none() {
-                let command = start_command(context, restore, project);
+                let command = start_command(context, restore, project, "");
                 ui.eprint_line(&format!("to start a session with them: {command}"));
                 if restore.run.team.is_some() {
                     let brief = format!("{} brief {}", shell_invocation(&context.env), restore.run.run);
-                    ui.eprint_line(&format!(
-                        "with the facts about the team: {command} \"$({brief} --prompt)\""
-                    ));
+                    let prompt = format!(" \"$({brief} --prompt)\"");
+                    let command = start_command(context, restore, project, &prompt);
+                    ui.eprint_line(&format!("with the facts about the team: {command}"));
                 }
             }
         }
@@ -272,28 +272,36 @@ fn confirmed(context: &Context, args: &Args, restore: &TaskRestore<'_>) -> Strin
 
 /// The command that starts a session with the list. Since 2.1.178 the session ID determines the team's name. In every
 /// version, `CLAUDE_CODE_TASK_LIST_ID` overrides it: a run with a named team was recorded before.
-fn start_command(context: &Context, restore: &TaskRestore<'_>, project: Option<&str>) -> String {
+fn start_command(
+    context: &Context,
+    restore: &TaskRestore<'_>,
+    project: Option<&str>,
+    prompt: &str,
+) -> String {
     let List { name, session } = &restore.list;
     let is_overridden = context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
-    let mut before = String::new();
-    let here = std::env::current_dir().ok();
-    if let Some(project) = project.filter(|project| Path::new(project).is_dir())
-        && here.is_none_or(|here| here != Path::new(project))
-    {
-        before += &os::shell::enter(&quoted(project));
-    }
+    let mut variables = Vec::new();
     let usual = context.paths.client.as_ref().and_then(|usual| usual.canonicalize().ok());
     if usual.as_ref() != Some(&restore.client) && restore.client.exists() {
-        before += &os::shell::with_variable("CLAUDE_CONFIG_DIR", &quoted(&restore.client.to_string_lossy()));
+        variables.push(("CLAUDE_CONFIG_DIR", quoted(&restore.client.to_string_lossy())));
     }
     let is_found = session.as_ref().is_some_and(|session| restore.list.is_of(session));
     if !is_found || is_overridden || has_named_team(restore.run) {
-        before += &os::shell::with_variable("CLAUDE_CODE_TASK_LIST_ID", name);
+        variables.push(("CLAUDE_CODE_TASK_LIST_ID", name.clone()));
     }
-    let Some(session) = session else { return format!("{before}claude") };
     let mut projects = fs::entries(&restore.client.join("projects"));
-    let is_known = projects.any(|project| project.path().join(format!("{session}.jsonl")).exists());
-    format!("{before}claude {} {session}", if is_known { "--resume" } else { "--session-id" })
+    let command = session.as_ref().map_or("claude".to_owned(), |session| {
+        let is_known = projects.any(|project| project.path().join(format!("{session}.jsonl")).exists());
+        format!("claude {} {session}", if is_known { "--resume" } else { "--session-id" })
+    });
+    let command = os::shell::with_variables(&variables, &(command + prompt));
+    let here = std::env::current_dir().ok();
+    match project.filter(|project| Path::new(project).is_dir()) {
+        Some(project) if here.is_none_or(|here| here != Path::new(project)) => {
+            os::shell::within(&quoted(project), &command)
+        }
+        _ => command,
+    }
 }
 
 fn has_named_team(run: &RunRecord) -> bool {

@@ -14,6 +14,7 @@ use teamkeep_settings::needs::Needs;
 use teamkeep_settings::plan::{differing, install_command};
 use teamkeep_settings::version::{FIRST_SKIPPING_HOOKS, LAST_COMPARING_COMMANDS, Version};
 use teamkeep_system::command::quoted;
+use teamkeep_system::os;
 
 /// Checks where they are installed.
 pub fn installed(facts: &Facts<'_>) -> Diagnosis {
@@ -144,7 +145,7 @@ fn handler(ours: &InstalledHook<'_>) -> Vec<String> {
 /// The instruction for a command of the user's.
 fn edit(ours: &InstalledHook<'_>) -> String {
     let path = quoted(&ours.layer.path.to_string_lossy());
-    format!("${{EDITOR:-vi}} {path}  # remove teamkeep from that command")
+    format!("{}  # remove teamkeep from that command", os::shell::edit(&path, None))
 }
 
 /// The command that removes the hooks from the file of lower precedence.

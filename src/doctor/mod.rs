@@ -1,7 +1,7 @@
-//! Checks the whole setup: Claude Code, its settings, teamkeep's hooks, the policy, the store. And the fixes of `doctor --fix`.
+//! Checks the whole setup: Claude Code, its settings, teamkeep's hooks, the policy, the store; and fixes it (`doctor --fix`).
 //!
 //! [`Facts`] are collected once. The table of checks names one function for each, which turns them into findings.
-//! Only a [`FixStep`] changes anything; a new check that `install` fixes is also in the list of those.
+//! Only a [`FixStep`] changes anything; a new check that `install` fixes is also in [`FIXED_BY_INSTALL`].
 
 mod claude_code;
 mod hooks;

@@ -2,7 +2,7 @@
 //! worktrees into a git repository.
 //!
 //! [`source`] reads the recorded tasks, [`task_list`] the list, and [`mod@plan`] computes what to write. [`task_restore`]
-//! writes it under Claude Code's lock, all or nothing, and undoes it. [`files`] does the same for a directory, [`worktrees`] creates
+//! writes it under Claude Code's lock, all or nothing, and undoes it. [`files`] restores files into a directory, [`worktrees`] creates
 //! branches with the work of worktrees.
 
 mod directory;

@@ -24,8 +24,8 @@ use teamkeep_system::paths::Paths;
 use teamkeep_system::store_lock::StoreLock;
 
 /// The version of a record, and of the result of an undo.
-const V: u8 = 1;
-const TIMEOUT: Duration = Duration::from_secs(30);
+const RECORD_VERSION: u8 = 1;
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub struct TaskRestore<'a> {
@@ -156,7 +156,7 @@ impl TaskRestore<'_> {
 
     fn record(&self, dir: &Directory, now: Timestamp) -> UndoRecord {
         UndoRecord {
-            v: V,
+            v: RECORD_VERSION,
             id: self.records.next(&format!("{} {now} {}", self.run.run, dir.path.display())),
             at: now,
             run: self.run.run.clone(),
@@ -223,7 +223,7 @@ impl JsonDocument for UndoRecord {
         let is_number = |id: &str| !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit());
         let is_sound = is_list_name(&self.list) && self.tasks.iter().all(|task| is_number(&task.id));
         let why = || "it is not a restore record of this version".to_owned();
-        if self.v == V && is_sound { Ok(()) } else { Err(why()) }
+        if self.v == RECORD_VERSION && is_sound { Ok(()) } else { Err(why()) }
     }
 }
 
@@ -241,7 +241,7 @@ pub struct UndoLog {
 
 impl UndoLog {
     fn lock(&self) -> Result<fs::Lock> {
-        let lock = StoreLock::Restores.take(&self.paths.store, TIMEOUT)?;
+        let lock = StoreLock::Restores.take(&self.paths.store, LOCK_TIMEOUT)?;
         lock.ok_or_else(|| Error::new("cannot restore: another restore is running"))
     }
 
@@ -344,7 +344,7 @@ impl Undone {
     /// changes nothing.
     fn of(record: &UndoRecord, dir: Option<&Directory>, mut lock: Option<ClientLock<'_>>) -> Result<Undone> {
         let (undo, list) = (record.id.clone(), record.list.clone());
-        let mut undone = Undone { v: V, undo, list, ..Undone::default() };
+        let mut undone = Undone { v: RECORD_VERSION, undo, list, ..Undone::default() };
         let Some(dir) = dir else {
             undone.gone = record.tasks.iter().map(|task| task.id.clone()).collect();
             return Ok(undone);

@@ -210,7 +210,7 @@ pub fn unsent(answer: &UnsentAnswer) -> String {
 
 /// The command that prints such an answer in full.
 pub fn print_unsent(run: &str, answer: &UnsentAnswer) -> String {
-    let agent = shell::quoted(&answer.agent);
+    let agent = shell::posix_quoted(&answer.agent);
     format!("teamkeep log {run} --agent={agent} --kind=turn-ended --full")
 }
 

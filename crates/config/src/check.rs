@@ -223,15 +223,18 @@ impl Checker<'_> {
 
     /// Reports an unknown key. `known` are those of its table.
     fn unknown(&mut self, written: &str, known: &[&str], span: Range<usize>) {
-        let is_known = |path: &[&str]| {
+        let expected_at = |path: &[&str]| {
             let path: Vec<String> = path.iter().map(|&part| part.to_owned()).collect();
-            error_of(&path, &Json::Null).is_some_and(|why| !why.starts_with("unknown field "))
+            error_of(&path, &Json::Null).filter(|why| !why.starts_with("unknown field "))
         };
-        let hint = match nearest(written, known, 1) {
-            Some(suggestion) => format!("did you mean `{suggestion}`?"),
-            None if is_known(&["policy", written]) => format!("did you mean `policy.{written}`?"),
-            None if is_known(&[written]) => format!("`{written}` belongs to the top level of the file"),
-            None => format!("expected one of {}", known.join(", ")),
+        let hint = match (nearest(written, known, 1), expected_at(&[written])) {
+            (Some(suggestion), _) => format!("did you mean `{suggestion}`?"),
+            (None, Some(why)) if why.ends_with("a sequence") => format!("did you mean `[[{written}]]`?"),
+            (None, Some(_)) => format!("did you mean `[{written}]`?"),
+            (None, None) if expected_at(&["policy", written]).is_some() => {
+                format!("did you mean `policy.{written}`?")
+            }
+            (None, None) => format!("expected one of {}", known.join(", ")),
         };
         let shown: String = written.chars().take(64).collect();
         self.report(Code::UnknownKey, span, format!("unknown key `{shown}`"), Some(hint));

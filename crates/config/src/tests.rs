@@ -122,7 +122,7 @@ fn error_names_position_key_and_suggestion() {
         assert_eq!(error_of(elsewhere).hints[0], format!("did you mean `policy.{name}`?"));
     }
     let hints = error_of("[[policy.rule]]\nname = \"a\"\n").hints;
-    assert_eq!(hints, ["`rule` belongs to the top level of the file"]);
+    assert_eq!(hints, ["did you mean `[[rule]]`?"]);
     for (text, what) in [
         ("rule = 3\n", "`rule`: expected tables, `[[rule]]`, found an integer"),
         ("[rule]\n", "`rule`: expected tables, `[[rule]]`, found a table"),

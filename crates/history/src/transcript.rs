@@ -233,7 +233,7 @@ pub fn delivered(text: &str) -> Vec<Delivered> {
 
 /// How a message that quotes such tags is parsed from a transcript before 2.1.328: as one message of its sender, which is not named
 /// here, and one of each agent that a tag names.
-pub fn quoting(text: &str) -> Vec<Delivered> {
+pub fn parse_quoted(text: &str) -> Vec<Delivered> {
     delivered(&format!("{OPEN}teammate_id=\"\">\n{text}\n{CLOSE}"))
 }
 

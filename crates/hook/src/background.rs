@@ -144,8 +144,8 @@ pub fn finish_in_background(started: FinishStart) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Archives the transcripts of ended runs and compresses their files. Returns the problems. Skips runs that another
-/// process waits for, unless this process ends a session whose Claude Code process is unknown: that run may be its own.
+/// Archives the transcripts of ended runs and compresses their files. Returns the problems. Leaves runs to another process
+/// that completes them later, unless this process ends a session whose Claude Code process is unknown: that run may be its own.
 pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     if recorder.finish == BackgroundMode::Detached {
         os::process::detach();
@@ -202,11 +202,17 @@ fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord
 }
 
 /// Whether another process completes this run: the one that its SessionEnd started, which may still wait (two run when one session ends
-/// as another begins), or the one at the end of the session, if the run ended before: until then, the lead may write about it.
+/// as another begins), or after a TeamDelete, the one at the end of the session: until then, the lead may write about the team. A
+/// process with the same number may be another one, so it is waited for only for a while.
 fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Timestamp) -> bool {
-    let lately = |end: Timestamp| (now - end).abs().to_std().is_ok_and(|age| age < CLIENT_EXIT_TIMEOUT);
+    let patience = match run.ended_by {
+        Some(EndedBy::SessionEnd) => CLIENT_EXIT_TIMEOUT,
+        Some(EndedBy::TeamDelete) => DAY,
+        _ => return false,
+    };
+    let is_recent = |end: Timestamp| (now - end).abs().to_std().is_ok_and(|age| age < patience);
     run.client_pid.is_some_and(|pid| after != Some(pid) && !process::is_gone(pid, None, None))
-        && (run.ended_by != Some(EndedBy::SessionEnd) || run.ended_at.is_some_and(lately))
+        && run.ended_at.is_some_and(is_recent)
 }
 
 /// Archives the transcripts of unfinished runs; finally, and compresses their files, if `last` is true. Returns the problems
@@ -283,13 +289,17 @@ pub fn find_shipper(env: &Env) -> Option<PathBuf> {
 }
 
 impl Call<'_> {
-    /// Starts the work that continues in processes of its own: archiving transcripts, if a run `has_ended`, notifying and shipping.
+    /// Starts the work that continues in processes of its own: archiving transcripts, if a run `has_ended` or is
+    /// complete now, notifying and shipping.
     pub(crate) fn start_background(&mut self, has_ended: bool) {
         let (received, recorder) = (&self.received, self.received.recorder);
         let mut is_finishing = false;
         let has_left = match received.kind {
             EventKind::SessionStart => recorder.has_left(&received.archive),
-            EventKind::SessionEnd => received.archive.has_unfinished(),
+            // A team was deleted in the session.
+            EventKind::SessionEnd => received.archive.unfinished().iter().any(|run| {
+                run.lead_session.as_deref().is_some_and(|lead| received.payload.session() == Some(lead))
+            }),
             _ => false,
         };
         if has_ended || has_left {

@@ -53,9 +53,9 @@ impl Actor {
         Actor { name: Some(name.to_owned()), id: id.map(str::to_owned), kind: ActorKind::Teammate }
     }
 
-    /// The name of a plain subagent whose role is a member's name: only the member has that name.
-    pub fn subagent_name(role: &str) -> String {
-        format!("{role} (subagent)")
+    /// The name of a plain subagent whose name or role is a member's name: only the member has that name.
+    pub fn subagent_name(name: &str) -> String {
+        format!("{name} (subagent)")
     }
 
     /// The name to show. Claude Code's internal agents have none.

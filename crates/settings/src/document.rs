@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn the_file_is_opened_at_the_line() {
         let error = |line| SettingsError { line, what: String::new() };
-        assert_eq!(error(Some(7)).edit(Path::new("/a b")), "${EDITOR:-vi} +7 '/a b'");
-        assert_eq!(error(None).edit(Path::new("/a")), "${EDITOR:-vi} /a");
+        assert_eq!(error(Some(7)).edit(Path::new("/a b")), os::shell::edit("'/a b'", Some(7)));
+        assert_eq!(error(None).edit(Path::new("/a")), os::shell::edit("/a", None));
     }
 }

@@ -114,8 +114,11 @@ pub fn typed_to_install(env: &Env) -> String {
     let own = own_path(env).filter(|path| file_name(&path.to_string_lossy()) != NAME);
     let Some(path) = own else { return shell_invocation(env) };
     let link = beside(&path, NAME);
-    let [program, called] = [&path, &link].map(|path| quoted(&path.to_string_lossy()));
-    if is_executable(&link) { called } else { format!("ln -s {program} {called} && {called}") }
+    if is_executable(&link) {
+        return called(&link);
+    }
+    let [program, link] = [&path, &link].map(|path| quoted(&path.to_string_lossy()));
+    format!("ln -s {program} {link} && {link}")
 }
 
 /// The path of the command line, unless the search path leads to it.

@@ -70,7 +70,7 @@ pub fn called(program: &Path) -> String {
     if word.starts_with('\'') { format!("{}{word}", os::shell::CALL) } else { word }
 }
 
-/// A word quoted, only if needed, for the shell in which Claude Code runs commands: a POSIX shell on every system.
+/// A word quoted, only if needed, for the shell in which Claude Code runs commands: on Windows too, if it has Git Bash.
 pub fn posix_quoted(word: &str) -> String {
     with_quotes(word, "/_-.+,:@%=", "'\\''")
 }

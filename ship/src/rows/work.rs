@@ -235,7 +235,8 @@ pub struct ClientCall {
     pub agent: Option<String>,
 }
 
-/// A turn with its times, the tasks in progress in it, and the calls of Claude Code's own telemetry: without a recorded end it lasted to the end of the run.
+/// A turn with its times, the tasks in progress in it, and the calls of Claude Code's own telemetry. A turn without a recorded end
+/// lasted to the end of the run.
 #[derive(Debug)]
 pub struct TurnFacts<'a> {
     turn: &'a Turn,

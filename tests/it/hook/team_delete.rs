@@ -359,7 +359,7 @@ fn what_the_lead_writes_after_a_team_delete_is_archived_when_its_session_ends() 
         std::thread::sleep(Duration::from_millis(10));
     }
     assert!(archived().unwrap().contains("Delete the team."));
-    assert!(sandbox.is_unfinished(), "the session goes on");
+    assert!(sandbox.is_unfinished(), "the session continues");
     lead.says("assistant", json!("The team found three defects."));
     client.kill().unwrap();
     client.wait().unwrap();

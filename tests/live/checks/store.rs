@@ -1,6 +1,5 @@
 //! The record is whole, the run has an end, and nothing went wrong on our side.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -38,26 +37,28 @@ pub fn differences(scenario: &Scenario, home: &Home, record: &Record) -> Vec<Str
 /// How long the background process may take after the session: it waits for the client's last lines.
 const ARCHIVED_WITHIN: Duration = Duration::from_secs(30);
 
-/// The transcripts of which the archive does not have all, such as what the lead wrote after it deleted its team.
+/// The transcripts of the run's sessions of which the archive does not have all, such as what the lead wrote after it deleted its team.
 fn archived(home: &Home, run: &str) -> Vec<String> {
-    let (start, mark) = (Instant::now(), home.store().join("marks").join(format!("unfinished-{run}")));
-    while mark.exists() {
+    let (start, dir) = (Instant::now(), home.store().join("runs").join(run));
+    let read = |name: &str| -> Value {
+        let text = std::fs::read(dir.join(name)).unwrap_or_default();
+        serde_json::from_slice(&text).unwrap_or_default()
+    };
+    while read("run.json")["finished"] != true {
         if start.elapsed() > ARCHIVED_WITHIN {
             return vec![format!("store: the transcripts of {run} are not archived")];
         }
         std::thread::sleep(Duration::from_millis(50));
     }
-    let list =
-        std::fs::read(home.store().join("runs").join(run).join("transcripts.json")).unwrap_or_default();
-    let Ok(list) = serde_json::from_slice::<BTreeMap<String, Value>>(&list) else {
-        return vec![format!("store: no list of the transcripts of {run}")];
-    };
-    let differs = |(path, stored): (String, Value)| {
-        let size = std::fs::metadata(&path).ok()?.len();
-        let has = stored["size"].as_u64();
+    let (record, list) = (read("run.json"), read("transcripts.json"));
+    let sessions = record["sessions"].as_array().into_iter().flatten();
+    let paths = sessions.filter_map(|session| session["transcript"].as_str());
+    let differs = |path: &str| {
+        let size = std::fs::metadata(path).ok()?.len();
+        let has = list[path]["size"].as_u64();
         (has != Some(size)).then(|| format!("store: the archive has {has:?} bytes of the {size} of {path}"))
     };
-    list.into_iter().filter_map(differs).collect()
+    paths.filter_map(differs).collect()
 }
 
 /// 2.1.47 writes its files in place, and whoever reads at that moment finds half of one: no fault of ours.

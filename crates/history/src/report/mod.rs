@@ -1,6 +1,6 @@
 //! The report of a run: who did what and when, at what cost, and what went wrong. A [`Report`] is
-//! made of a run's recorded data, and `report --format json` prints it. Unknown values are `None`. It also says why each
-//! unfinished task is unfinished.
+//! made of a run's recorded data, and `report --format json` prints it. It has the reason why each
+//! unfinished task is unfinished. Unknown values are `None`.
 
 mod agents;
 mod incidents;

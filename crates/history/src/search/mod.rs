@@ -18,14 +18,15 @@ pub use pattern::{Pattern, Syntax};
 pub use scan::Request;
 pub use texts::TextKind;
 
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::Ordering;
+
 use crate::parallel::{self, InOrder};
 use crate::reader::Range;
 use crate::timeline::RunCatalog;
 use scan::{MAX_AGENTS, Scan, Scanned};
 use sources::TextSource;
-use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::Ordering;
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::words::FEW;
 use teamkeep_system::error::Result;
@@ -139,7 +140,7 @@ const SAME_TEXT_MS: i64 = 60_000;
 
 /// Sources are added newest first. A hit is passed on when all sources that follow end before it, so that no later one can come
 /// before it or be the same text.
-pub(super) struct Merge {
+struct Merge {
     /// The newest hits that are not shown yet, in order, and their identities.
     pending: Vec<(blake3::Hash, Hit)>,
     /// The hits that were passed on, by identity.
@@ -148,9 +149,9 @@ pub(super) struct Merge {
     limit: usize,
     /// Maximum number of hits to keep: a later copy of a text can move its hit back. A text has up to three copies, of the
     /// hooks before and after a tool call and in the transcript.
-    pub most: usize,
+    most: usize,
     /// Whether there are more than the limit.
-    pub has_more: bool,
+    has_more: bool,
 }
 
 /// The properties that distinguish two hits of the same text.
@@ -161,13 +162,13 @@ struct Known {
 }
 
 impl Merge {
-    pub(super) fn new(limit: usize) -> Merge {
+    fn new(limit: usize) -> Merge {
         let most = limit.saturating_mul(3).saturating_add(20);
         Merge { pending: Vec::new(), shown: HashMap::new(), count: 0, limit, most, has_more: false }
     }
 
     /// Adds hits, and returns the time before which no hits are needed, if there are enough.
-    pub(super) fn add(&mut self, hits: Vec<Hit>) -> Option<Timestamp> {
+    fn add(&mut self, hits: Vec<Hit>) -> Option<Timestamp> {
         let mut places: HashMap<blake3::Hash, Vec<usize>> = HashMap::new();
         for (place, (identity, _)) in self.pending.iter().enumerate() {
             places.entry(*identity).or_default().push(place);
@@ -194,12 +195,12 @@ impl Merge {
     }
 
     /// Whether as many hits were passed on as are wanted, and there are more.
-    pub(super) fn is_complete(&self) -> bool {
+    fn is_complete(&self) -> bool {
         self.count == self.limit && (self.has_more || !self.pending.is_empty())
     }
 
     /// The hits that can be shown when nothing newer than `until` can be added any more.
-    pub(super) fn ready(&mut self, until: Option<Timestamp>) -> Vec<Hit> {
+    fn ready(&mut self, until: Option<Timestamp>) -> Vec<Hit> {
         let end = self.pending.partition_point(|(_, hit)| until.is_none_or(|until| hit.at >= until));
         let room = self.limit - self.count;
         self.has_more |= end > room;

@@ -19,7 +19,11 @@ use teamkeep_store::archive::RunRecord;
 /// call; the rest of the run can show more.
 pub(super) fn name_agents(events: &mut [LoadedEvent], members: &[String], run: &RunRecord) {
     let is_member = |name: &str| members.iter().any(|member| member == name);
-    let subagents: HashMap<String, Option<String>> = events.iter().filter_map(launched).collect();
+    let mut subagents: HashMap<String, Option<String>> = HashMap::new();
+    for (id, name) in events.iter().filter_map(launched) {
+        let known = subagents.entry(id).or_default();
+        *known = known.take().or(name);
+    }
     let by_teammates = events.iter().filter(|event| event.actor().kind == ActorKind::Teammate);
     let teammates: HashSet<String> = by_teammates.filter_map(|event| event.actor().id.clone()).collect();
     change_actors(events, |actor| {

@@ -1,7 +1,7 @@
 //! Messages while their sources are merged, with an index to find the message of a copy.
 
 use super::entry::{DeliveredAnswer, Entry, EntryKind, MessageEntry, MessageEvent, Source, add_source};
-use crate::transcript::quoting;
+use crate::transcript::parse_quoted;
 use std::collections::HashMap;
 use teamkeep_model::payload::{Message, MessageKind};
 use teamkeep_model::team::{Notice, mailbox};
@@ -453,7 +453,7 @@ impl QuotedTags {
         if !text.contains("teammate-message") {
             return;
         }
-        let segments = quoting(text);
+        let segments = parse_quoted(text);
         // With one part, it is the message itself.
         for (index, part) in segments.iter().enumerate().filter(|_| segments.len() > 1) {
             let from = (index > 0).then(|| part.from.clone());

@@ -97,6 +97,7 @@ fn add(options: &Options<'_>) -> Effects {
     let named = if picks || is_empty {
         Vec::new()
     } else if all && named.is_empty() && !options.is_partial {
+        // All paths, if none is named.
         vec![TOP]
     } else {
         named

@@ -49,17 +49,23 @@ pub mod shell {
     pub const PLAIN: &str = "/_-.+,:@%=";
     /// A quote in a quoted word.
     pub const QUOTE: &str = "'\\''";
-    /// What comes before a quoted word for the shell to run it.
+    /// The word before a quoted program.
     pub const CALL: &str = "";
 
-    /// What comes before a command for it to run in a directory.
     pub fn enter(directory: &str) -> String {
-        format!("cd {directory} && ")
+        format!("cd {directory}")
     }
 
-    /// What comes before a command for it to run with a variable.
-    pub fn with_variable(name: &str, value: &str) -> String {
-        format!("{name}={value} ")
+    /// A command in a directory, in which the shell stays.
+    pub fn within(directory: &str, command: &str) -> String {
+        format!("{} && {command}", enter(directory))
+    }
+
+    /// A command with variables of its own.
+    pub fn with_variables(variables: &[(&str, String)], command: &str) -> String {
+        let variables: Vec<String> =
+            variables.iter().map(|(name, value)| format!("{name}={value} ")).collect();
+        format!("{}{command}", variables.concat())
     }
 
     pub fn set_variable(name: &str, value: &str) -> String {
@@ -74,7 +80,7 @@ pub mod shell {
         format!("rm -r {directory}")
     }
 
-    /// Opens a file in an editor, at a line if there is one.
+    /// The command that opens a file in an editor, at a line if there is one.
     pub fn edit(file: &str, line: Option<usize>) -> String {
         let line = line.map_or(String::new(), |line| format!("+{line} "));
         format!("${{EDITOR:-vi}} {line}{file}")

@@ -32,23 +32,30 @@ pub const PROGRAM_SUFFIX: &str = ".exe";
 /// The programs that open a file: the first one that is installed is used.
 pub const OPENERS: &[&str] = &["explorer"];
 
-/// How a user types commands into PowerShell. The words that these functions take are already quoted.
+/// How a user types commands into PowerShell. The words that these functions take are already quoted. `-LiteralPath`, because
+/// PowerShell expands `[` also in quotes.
 pub mod shell {
     /// The characters beside letters and digits that need no quotes.
     pub const PLAIN: &str = r"\/_-.+:=";
     /// A quote in a quoted word.
     pub const QUOTE: &str = "''";
-    /// What comes before a quoted word for the shell to run it, and not to print it.
+    /// The word before a quoted program: without it, the word is only printed.
     pub const CALL: &str = "& ";
 
-    /// What comes before a command for it to run in a directory. PowerShell 5 does not know `&&`.
     pub fn enter(directory: &str) -> String {
-        format!("cd {directory}; ")
+        format!("cd -LiteralPath {directory}")
     }
 
-    /// What comes before a command for it to run with a variable. The variable stays in the shell.
-    pub fn with_variable(name: &str, value: &str) -> String {
-        format!("{}; ", set_variable(name, value))
+    /// A command in a directory, in which the shell stays. PowerShell 5 does not know `&&`.
+    pub fn within(directory: &str, command: &str) -> String {
+        format!("{}; {command}", enter(directory))
+    }
+
+    /// A command with variables, which are removed afterwards.
+    pub fn with_variables(variables: &[(&str, String)], command: &str) -> String {
+        let set = variables.iter().map(|(name, value)| set_variable(name, value) + "; ");
+        let unset = variables.iter().map(|(name, _)| format!("; {}", unset_variable(name)));
+        format!("{}{command}{}", set.collect::<String>(), unset.collect::<String>())
     }
 
     pub fn set_variable(name: &str, value: &str) -> String {
@@ -63,16 +70,36 @@ pub mod shell {
     }
 
     pub fn remove_directory(directory: &str) -> String {
-        format!("Remove-Item -Recurse {directory}")
+        format!("Remove-Item -Recurse -LiteralPath {directory}")
     }
 
-    /// Opens a file in an editor, which does not take a line.
+    /// The command that opens a file in an editor, which does not take a line.
     pub fn edit(file: &str, _line: Option<usize>) -> String {
         format!("notepad {file}")
     }
 
     pub fn add_to_search_path(directory: &str) -> String {
-        let added = directory.trim_matches('\'');
+        let added =
+            directory.strip_prefix('\'').and_then(|word| word.strip_suffix('\'')).unwrap_or(directory);
         format!("$env:Path += ';{added}'  # to keep it, add the directory to your account's variable Path")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::command::{called, quoted};
+    use std::path::Path;
+
+    #[test]
+    fn commands_are_spelled_for_powershell() {
+        assert_eq!(called(Path::new(r"C:\bin\teamkeep.exe")), r"C:\bin\teamkeep.exe");
+        assert_eq!(called(Path::new(r"C:\it's\teamkeep.exe")), r"& 'C:\it''s\teamkeep.exe'");
+        let variables = [("A", quoted("x")), ("B", quoted("a b"))];
+        let command = super::shell::with_variables(&variables, "claude");
+        assert_eq!(
+            super::shell::within(&quoted(r"C:\s[1]"), &command),
+            r"cd -LiteralPath 'C:\s[1]'; $env:A = 'x'; $env:B = 'a b'; claude; Remove-Item Env:A; Remove-Item Env:B"
+        );
+        assert!(super::shell::add_to_search_path(r"'C:\a b'").starts_with(r"$env:Path += ';C:\a b'"));
     }
 }
