@@ -136,7 +136,7 @@ fn problems_of(context: &Context, file: &Path) -> Vec<Problem> {
 /// Whether a file is the organization's, or is to become it: it has its table and is not the user's.
 fn is_for_organization(file: &Path, user: &Path) -> bool {
     let is_same =
-        |other: &Path| file.canonicalize().ok().is_some_and(|it| other.canonicalize().ok() == Some(it));
+        |other: &Path| fs::canonicalize(file).ok().is_some_and(|it| fs::canonicalize(other).ok() == Some(it));
     let has_table =
         || effective_organization(file).settings.keys().any(|key| key.starts_with("organization."));
     is_same(Path::new(ORGANIZATION_FILE)) || (!is_same(user) && has_table())
@@ -165,7 +165,7 @@ fn init(context: &Context, args: &InitArgs) -> Result<()> {
     let path = &context.paths.config;
     if args.force {
         // A symlink is kept: the user stores the file elsewhere.
-        let target = path.canonicalize().unwrap_or_else(|_| path.clone());
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
         fs::write_synced(&target, file_of_defaults().as_bytes())?;
     } else {
         let mut file = fs::create_private(path).map_err(|error| match error.kind() {

@@ -209,7 +209,7 @@ fn suggest_file(error: Error, file: &Path) -> Error {
 fn names(file: &Path) -> Result<BTreeSet<PathBuf>> {
     let given =
         absolute(file).map_err(|error| Error::caused(format!("invalid file {}", file.display()), error))?;
-    let resolved = file.canonicalize().ok();
+    let resolved = fs::canonicalize(file).ok();
     Ok([fs::plain(&given)].into_iter().chain(resolved).collect())
 }
 

@@ -11,6 +11,7 @@ use teamkeep_history::timeline::{RunCatalog, Summary, merge};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
 use teamkeep_terminal::{Context, parse_time};
 
 #[derive(Debug, clap::Args)]
@@ -139,6 +140,6 @@ fn project_name(row: &Summary) -> Option<String> {
 fn is_in(project: Option<&str>, directory: &Path) -> bool {
     let Some(project) = project.map(Path::new) else { return false };
     let is_name = directory.components().count() == 1 && project.file_name() == Some(directory.as_os_str());
-    let absolute = directory.canonicalize().or_else(|_| std::path::absolute(directory));
+    let absolute = fs::canonicalize(directory).or_else(|_| std::path::absolute(directory));
     is_name || absolute.is_ok_and(|directory| project.starts_with(directory))
 }

@@ -110,7 +110,7 @@ pub fn save(path: &Path, bytes: &[u8]) -> Result<()> {
             file.write_all(bytes).map_err(failed)
         }
         // A link is kept: its target is written.
-        Ok(_) => Ok(fs::write_synced(&path.canonicalize().map_err(failed)?, bytes)?),
+        Ok(_) => Ok(fs::write_synced(&fs::canonicalize(path).map_err(failed)?, bytes)?),
         Err(_) => {
             check_directory(path)?;
             Ok(fs::write_synced(path, bytes)?)

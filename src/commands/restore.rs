@@ -185,7 +185,7 @@ impl Restore<'_> {
             return Err(Error::caused(what, "it does not exist here")
                 .hint(format!("write its files to another directory: teamkeep restore {run} --files DIR")));
         }
-        client.canonicalize().or_else(|_| std::path::absolute(&client)).map_err(|error| {
+        fs::canonicalize(&client).or_else(|_| std::path::absolute(&client)).map_err(|error| {
             Error::caused(format!("cannot find Claude Code's directory {}", client.display()), error)
         })
     }
@@ -281,7 +281,7 @@ fn start_command(
     let List { name, session } = &restore.list;
     let is_overridden = context.env.task_list.as_deref().is_some_and(|list| mailbox(list) != *name);
     let mut variables = Vec::new();
-    let usual = context.paths.client.as_ref().and_then(|usual| usual.canonicalize().ok());
+    let usual = context.paths.client.as_ref().and_then(|usual| fs::canonicalize(usual).ok());
     if usual.as_ref() != Some(&restore.client) && restore.client.exists() {
         variables.push(("CLAUDE_CONFIG_DIR", quoted(&restore.client.to_string_lossy())));
     }
@@ -311,7 +311,7 @@ fn has_named_team(run: &RunRecord) -> bool {
 /// Whether a directory, which need not exist, is inside of another one.
 fn is_within(directory: &Path, other: &Path) -> bool {
     let canonical = |path: &Path| {
-        let existing = path.ancestors().find_map(|above| Some((above, above.canonicalize().ok()?)));
+        let existing = path.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
         let canonical = existing.and_then(|(above, real)| Some(real.join(path.strip_prefix(above).ok()?)));
         canonical.unwrap_or_else(|| path.to_path_buf())
     };

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use teamkeep_model::words::size;
 use teamkeep_store::access::{Obstacle, obstacle};
 use teamkeep_system::command::quoted;
+use teamkeep_system::fs;
 use teamkeep_system::os::access::{is_writable, open_mode, other_owner, user_id};
 use teamkeep_system::os::files;
 use teamkeep_system::paths::PARTS;
@@ -40,7 +41,7 @@ pub fn is_store(dir: &Path) -> bool {
 /// The store's directory and its direct entries that belong to this user and that others can access. Everything below
 /// a private directory is private.
 pub fn open_to_others(store: &Path) -> Vec<OpenPath> {
-    let Ok(root) = store.canonicalize() else { return Vec::new() };
+    let Ok(root) = fs::canonicalize(store) else { return Vec::new() };
     let parts = PARTS.iter().map(|part| root.join(part));
     let open = |path: PathBuf| {
         let metadata = path.symlink_metadata().ok()?;
@@ -71,7 +72,7 @@ pub fn private(facts: &Facts<'_>) -> Diagnosis {
         true => format!("{} doctor --fix", facts.call),
         false => "set TEAMKEEP_HOME to a directory that only teamkeep uses".to_owned(),
     };
-    let only_names = open.len() == 1 && store.canonicalize().is_ok_and(|root| root == first.path);
+    let only_names = open.len() == 1 && fs::canonicalize(store).is_ok_and(|root| root == first.path);
     if only_names && !is_writable(first.mode) {
         let what = format!("other users can list {shown} (mode {:o}), but read nothing in it", first.mode);
         return warn(what).with_fix(fix);

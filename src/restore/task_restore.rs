@@ -55,7 +55,7 @@ impl TaskRestore<'_> {
         }
         self.check_not_in_use(&plan)?;
         let failed = |error| Error::caused(format!("cannot open {}", self.client.display()), error);
-        let root = Directory::at(&self.client.canonicalize().map_err(failed)?)?;
+        let root = Directory::at(&fs::canonicalize(&self.client).map_err(failed)?)?;
         let (tasks, _) = root.subdirectory_or_new("tasks")?;
         let (dir, created_list) = tasks.subdirectory_or_new(&self.list.name)?;
         let written = self.write_into(&dir, UndoRecord { created_list, ..self.record(&dir, now) });
@@ -309,7 +309,7 @@ impl UndoLog {
         if dir.is_some()
             && record.created_list
             && holder(client, &record.list).is_none()
-            && let Some(tasks) = Directory::at(&client.canonicalize()?)?.subdirectory("tasks")?
+            && let Some(tasks) = Directory::at(&fs::canonicalize(client)?)?.subdirectory("tasks")?
         {
             remove_empty_list(&tasks, &record.list);
         }

@@ -14,7 +14,7 @@ use super::settings::{Entry, Layer, Settings, build, default_of, words};
 use super::source::{self, Code, Problem, Read, Source};
 use super::{Check, Rule, pattern};
 use teamkeep_system::error::{Cause, Error, Result};
-use teamkeep_system::fs::{JsonDocument, JsonFile};
+use teamkeep_system::fs::{self, JsonDocument, JsonFile};
 use teamkeep_system::os;
 use teamkeep_system::store_lock::StoreLock;
 
@@ -372,5 +372,5 @@ impl Trust {
 pub fn name_of(file: &Path) -> PathBuf {
     let Some(project) = file.parent().and_then(Path::parent) else { return file.to_path_buf() };
     let project = if project.as_os_str().is_empty() { Path::new(".") } else { project };
-    project.canonicalize().map_or_else(|_| file.to_path_buf(), |project| project.join(super::PROJECT_FILE))
+    fs::canonicalize(project).map_or_else(|_| file.to_path_buf(), |project| project.join(super::PROJECT_FILE))
 }

@@ -10,6 +10,7 @@ use super::kinds::{
 };
 use super::pattern;
 use teamkeep_model::time::{self, Timestamp};
+use teamkeep_system::fs;
 
 /// Maximum length of an organization's or a host's name.
 const MAX_NAME_CHARS: usize = 64;
@@ -338,7 +339,7 @@ impl Ship {
         if self.exclude_projects.is_empty() {
             return false;
         }
-        let real = project.canonicalize().ok();
+        let real = fs::canonicalize(project).ok();
         let dirs: Vec<String> = std::iter::once(project)
             .chain(real.as_deref())
             .flat_map(Path::ancestors)
@@ -361,7 +362,7 @@ fn spellings(glob: &str, home: Option<&Path>) -> Vec<String> {
     let plain = path.ancestors().find(|dir| pattern::is_plain(&dir.to_string_lossy()));
     let linked = plain.and_then(|plain| {
         let rest = path.strip_prefix(plain).ok()?;
-        let real = plain.canonicalize().ok().filter(|real| real != plain)?;
+        let real = fs::canonicalize(plain).ok().filter(|real| real != plain)?;
         Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
     });
     std::iter::once(path.clone()).chain(linked).map(|path| path.to_string_lossy().into_owned()).collect()

@@ -145,7 +145,7 @@ impl InstallRecords {
     pub fn created_directory(&self, directory: &Path) -> bool {
         self.all().any(|record| {
             let file = Path::new(&record.settings);
-            let parent = || file.parent().and_then(|parent| parent.canonicalize().ok());
+            let parent = || file.parent().and_then(|parent| fs::canonicalize(parent).ok());
             record.made_directory && file.is_file() && parent().as_deref() == Some(directory)
         })
     }

@@ -223,12 +223,12 @@ pub fn content(real: &Path) -> io::Result<Option<Vec<u8>>> {
 /// The file of a path, with the links of its directory resolved as well, so that each file has one name.
 pub fn resolve_links(path: &Path) -> Result<PathBuf> {
     if path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink()) {
-        return path.canonicalize().map_err(|error| {
+        return fs::canonicalize(path).map_err(|error| {
             let what = format!("cannot follow the link {}", path.display());
             Error::caused(what, error).hint("nothing was changed; fix or remove the link")
         });
     }
-    let directory = path.parent().and_then(|directory| directory.canonicalize().ok());
+    let directory = path.parent().and_then(|directory| fs::canonicalize(directory).ok());
     Ok(match (directory, path.file_name()) {
         (Some(directory), Some(name)) => directory.join(name),
         _ => path.to_path_buf(),

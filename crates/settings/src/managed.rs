@@ -14,6 +14,7 @@ use super::install_records::InstallRecords;
 use super::layer::{ONLY_MANAGED, base_file, drop_in_file};
 use super::version::{FIRST_WITH_DROP_INS, Version};
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
 use teamkeep_system::os;
 use teamkeep_system::os::HOME_PARENTS;
 use teamkeep_system::os::access::{closed_mode, exposure};
@@ -116,8 +117,8 @@ pub enum PublicAccess {
 /// Why others than root can change what is at a path, if they can: by the file, or by a directory above it.
 pub fn weakness(path: &Path) -> Option<String> {
     // Whoever can replace a link can replace what it leads to.
-    let link = path.parent().and_then(|parent| parent.canonicalize().ok());
-    let real = path.canonicalize().ok();
+    let link = path.parent().and_then(|parent| fs::canonicalize(parent).ok());
+    let real = fs::canonicalize(path).ok();
     let below = |path: Option<PathBuf>| -> Vec<PathBuf> {
         path.iter().flat_map(|path| path.ancestors().map(Path::to_path_buf)).collect()
     };
@@ -130,7 +131,7 @@ pub fn weakness(path: &Path) -> Option<String> {
 
 /// The file or directory because of which some users cannot use a file, if so. `access` is what they need of the file.
 pub fn obstacle(path: &Path, access: PublicAccess) -> Option<String> {
-    let real = path.canonicalize().ok()?;
+    let real = fs::canonicalize(path).ok()?;
     real.ancestors().enumerate().find_map(|(level, path)| {
         let mode = closed_mode(&path.metadata().ok()?, level == 0 && access == PublicAccess::Read)?;
         Some(format!("{} is not open to every user (mode {mode:o})", path.display()))

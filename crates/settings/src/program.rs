@@ -9,6 +9,7 @@ use teamkeep_system::command::{
 };
 use teamkeep_system::env::Env;
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::fs;
 
 /// The program that hooks run, by absolute path or by name. `uninstall` recognizes hooks by the file name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -138,7 +139,7 @@ pub fn on_search_path(env: &Env) -> Option<PathBuf> {
 
 /// Whether two paths lead to the same file.
 pub fn is_same(one: &Path, other: &Path) -> bool {
-    one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+    fs::canonicalize(one).is_ok_and(|one| fs::canonicalize(other).is_ok_and(|other| one == other))
 }
 
 /// The path of the running program that stays valid for longest.

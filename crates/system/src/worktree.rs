@@ -76,7 +76,7 @@ pub fn bundle(top: &Path, author: &str, scratch: &Path, limit: Duration) -> Opti
     let [shown, own, common, branch] = places[..] else { return None };
     let [shown, own, common] =
         [shown, own, common].map(|path| PathBuf::from(os::files::os_string(path.to_vec())));
-    if own == common || !fs::is_same_path(&shown, &top.canonicalize().ok()?) {
+    if own == common || !fs::is_same_path(&shown, &fs::canonicalize(top).ok()?) {
         return Some(Work::None);
     }
     let head = text(git.line(&["log", "-1", "--format=%H %T %ct"])?)?;

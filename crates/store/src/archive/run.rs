@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use teamkeep_model::ProcessId;
 use teamkeep_model::event::{LEAD, SafeName};
 use teamkeep_model::time::Timestamp;
-use teamkeep_system::fs::JsonDocument;
+use teamkeep_system::fs::{self, JsonDocument};
 use teamkeep_system::process;
 
 /// One run of a team, or of a session without a team.
@@ -328,7 +328,7 @@ impl ConfigDir {
     /// The directory at this path; `None` if it does not exist.
     pub fn find(path: &Path) -> Option<ConfigDir> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
-        let canonical = path.canonicalize().ok()?;
+        let canonical = fs::canonicalize(path).ok()?;
         let spelled = (canonical != path).then(|| text(path));
         Some(ConfigDir { path: text(&canonical), spelled })
     }
@@ -339,7 +339,7 @@ impl ConfigDir {
         let is_known = |known: &str| Path::new(known) == path;
         is_known(&self.path)
             || self.spelled.as_deref().is_some_and(is_known)
-            || path.canonicalize().is_ok_and(|canonical| canonical.to_string_lossy() == self.path.as_str())
+            || fs::canonicalize(path).is_ok_and(|canonical| canonical.to_string_lossy() == self.path.as_str())
     }
 }
 

@@ -116,16 +116,21 @@ pub fn is_broken_link(path: &Path) -> bool {
     path.is_symlink() && !path.exists()
 }
 
+/// The path with all links resolved, as users write it.
+pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    os::files::canonicalize(path.as_ref())
+}
+
 /// Whether two paths lead to the same file or directory. Makes system calls only if they are spelled differently.
 pub fn is_same_path(one: &Path, other: &Path) -> bool {
-    let is_linked = || Some(one.canonicalize().ok()? == other.canonicalize().ok()?);
+    let is_linked = || Some(canonicalize(one).ok()? == canonicalize(other).ok()?);
     one == other || is_linked().unwrap_or(false)
 }
 
 /// The path with all links resolved as far as it exists; the rest is only made plain.
 pub fn resolved(path: &Path) -> Option<PathBuf> {
     let plain = plain(path);
-    let existing = plain.ancestors().find_map(|start| Some((start, start.canonicalize().ok()?)));
+    let existing = plain.ancestors().find_map(|start| Some((start, canonicalize(start).ok()?)));
     let (start, resolved) = existing?;
     let rest = plain.strip_prefix(start).ok()?;
     // `join` would end an empty rest with a slash.

@@ -103,6 +103,11 @@ pub fn write_all_at(file: &fs_err::File, bytes: &[u8], at: u64) -> io::Result<()
     file.write_all_at(bytes, at)
 }
 
+/// The path with all links resolved.
+pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
+    path.canonicalize()
+}
+
 /// Renames a file or a directory, also over a file.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs_err::rename(from, to)

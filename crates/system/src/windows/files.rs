@@ -23,6 +23,8 @@ const ACCESS_DENIED: i32 = 5;
 const SHARING_VIOLATION: i32 = 32;
 const RENAME_TIMEOUT: Duration = Duration::from_millis(500);
 const RENAME_PAUSE: Duration = Duration::from_millis(1);
+/// The maximum length of a path without a prefix.
+const MAX_PATH: usize = 260;
 /// From 1601 to 1970, in units of 100 ns.
 const EPOCH: i64 = 116_444_736_000_000_000;
 
@@ -107,6 +109,21 @@ pub fn write_all_at(file: &fs_err::File, bytes: &[u8], at: u64) -> io::Result<()
         }
     }
     Ok(())
+}
+
+/// The path with all links resolved. Without the prefix `\\?\`, which few programs accept, if it is the same path without it.
+pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
+    let path = path.canonicalize()?;
+    Ok(without_prefix(&path).unwrap_or(path))
+}
+
+fn without_prefix(path: &Path) -> Option<PathBuf> {
+    let rest = path.to_str()?.strip_prefix(r"\\?\")?;
+    let rest = rest.strip_prefix(r"UNC\").map_or_else(|| rest.to_owned(), |share| format!(r"\\{share}"));
+    // Without the prefix, a path has a limit, and some names have a meaning or lose their end.
+    let is_same =
+        rest.len() < MAX_PATH && std::path::absolute(&rest).is_ok_and(|path| path.as_os_str() == &*rest);
+    is_same.then(|| rest.into())
 }
 
 /// Renames a file or a directory, also over a file. Waits while a program that does not allow it has one of them open.
