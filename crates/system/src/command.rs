@@ -22,9 +22,13 @@ pub fn command_line() -> io::Result<PathBuf> {
     Ok(if is_hook { beside(&running, NAME) } else { running })
 }
 
-/// A program in one of the [`absolute_dirs`] of the search path.
+/// A program in one of the [`absolute_dirs`] of the search path. On Windows it can also be a script, as npm installs one.
 pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
-    candidates(name, env.search.as_deref()?).find(|path| is_executable(path))
+    let names = os::PROGRAM_SUFFIXES.iter().map(|suffix| format!("{name}{suffix}"));
+    let names: Vec<String> = names.collect();
+    let mut paths = absolute_dirs(env.search.as_deref()?)
+        .flat_map(|dir| names.iter().map(|name| dir.join(name)).collect::<Vec<_>>());
+    paths.find(|path| is_executable(path))
 }
 
 /// A name in each of the [`absolute_dirs`] of a search path.

@@ -40,6 +40,8 @@ pub const TMP_VARIABLE: &str = "TMPDIR";
 
 /// How the file name of a program ends.
 pub const PROGRAM_SUFFIX: &str = "";
+/// How the file names of the programs end that a search finds.
+pub const PROGRAM_SUFFIXES: &[&str] = &[PROGRAM_SUFFIX];
 /// The programs that open a file: the first one that is installed is used.
 pub const OPENERS: &[&str] = if IS_APPLE { &["open"] } else { &["xdg-open", "wslview"] };
 

@@ -29,6 +29,8 @@ pub const TMP_VARIABLE: &str = "TEMP";
 
 /// How the file name of a program ends.
 pub const PROGRAM_SUFFIX: &str = ".exe";
+/// How the file names of the programs end that a search finds, in this order.
+pub const PROGRAM_SUFFIXES: &[&str] = &[PROGRAM_SUFFIX, ".cmd", ".bat"];
 /// The programs that open a file: the first one that is installed is used.
 pub const OPENERS: &[&str] = &["explorer"];
 
