@@ -72,7 +72,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let unshipped = UnshippedSegments::find(&Shipping::of(&context.paths), &context.config.ship)?;
     plan.add_sessions(&catalog, &bounds, limits, &unshipped)?;
     drop(progress);
-    let unreadable = &catalog.damaged;
+    let unreadable = &catalog.damaged.clone();
+    // It keeps files of runs open, and Windows moves no directory with an open file.
+    drop(catalog);
     if !args.output.json {
         let mut document = document(&plan, unreadable, args);
         unshipped_runs(context, &plan)?.into_iter().for_each(|line| document.paragraph(line));

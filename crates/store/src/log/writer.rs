@@ -254,10 +254,18 @@ impl EventLog {
     /// Removes the directory of a log that has no lines, with the state of its session.
     pub(crate) fn remove_if_empty(&self, patience: Duration) -> io::Result<()> {
         if self.dir.symlink_metadata().is_ok()
-            && let Some(_lock) = fs::lock(&self.dir.join(LOCK), patience)?
+            && let Some(lock) = fs::lock(&self.dir.join(LOCK), patience)?
             && list(self)?.is_empty()
         {
-            fs_err::remove_dir_all(&self.dir)?;
+            let removed = fs_err::remove_dir_all(&self.dir);
+            drop(lock);
+            return match removed {
+                // Some file systems of Windows keep the name of a removed file until it is closed, here that of the lock.
+                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                    fs_err::remove_dir(&self.dir)
+                }
+                removed => removed,
+            };
         }
         Ok(())
     }
