@@ -4,6 +4,7 @@
 
 use std::ops::Range;
 
+use super::json::View;
 use super::keys::{JWT, KEYS, Keys};
 use super::{assignments, keys, names, places};
 
@@ -147,12 +148,16 @@ impl Scanner {
         for first in ('a'..='z').chain('0'..='9') {
             add(SecretKind::Email, Rule::Email, &[&format!("@{first}")]);
         }
-        add(SecretKind::Home, Rule::Home, &["/home/", "/Users/"]);
+        add(SecretKind::Home, Rule::Home, &["/home/", "/Users/", r"\Users\"]);
         add(SecretKind::Home, Rule::Project, &["-home-", "-Users-"]);
         for home in homes.iter().filter(|home| home.len() > 1) {
             let slug: String =
                 home.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
             add(SecretKind::Home, Rule::KnownHome, &[home]);
+            // A path of Windows can look like text with escapes, which is searched decoded.
+            if let Some(decoded) = View::of(home) {
+                add(SecretKind::Home, Rule::KnownHome, &[&decoded.text]);
+            }
             add(SecretKind::Home, Rule::KnownProject, &[&slug]);
         }
         scanner

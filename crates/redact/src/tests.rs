@@ -35,6 +35,21 @@ fn secrets_are_replaced_and_the_text_around_them_is_kept() {
 }
 
 #[test]
+fn home_directories_of_windows_are_replaced() {
+    let redactor =
+        Redactor::new(&Privacy::default(), &[r"C:\Users\nina".to_owned(), r"D:\root\ute".to_owned()])
+            .unwrap();
+    for (text, clean) in [
+        (r"cd C:\Users\nina\src", r"cd ~\src"),
+        (r"see D:\root\ute\new and D:\root\uten", r"see ~\new and D:\root\uten"),
+        (r#"{"cwd":"D:\\root\\ute\\new"}"#, r#"{"cwd":"~\\new"}"#),
+        (r"copy C:\Users\Ada\notes E:\", r"copy C:~\notes E:\"),
+    ] {
+        assert_eq!(redactor.content(text), clean, "{text}");
+    }
+}
+
+#[test]
 fn the_values_of_cookies_are_replaced() {
     let key = "Q7x9ZkP2mV8tRw4LsB6nYd3J";
     let many = format!("Cookie: {}sid={key}", "a=b; ".repeat(700));
