@@ -18,6 +18,7 @@ use super::project::{self, Project, ProjectRule, Trust, TrustState};
 use super::settings::{Entry, Layer, Origin, Setting, Settings, build, tree};
 use super::source::{self, Code, Problem, Read, Source};
 use super::{Config, OnError};
+use teamkeep_system::command::quoted;
 use teamkeep_system::env::Env;
 use teamkeep_system::error::Error;
 use teamkeep_system::fs;
@@ -224,7 +225,10 @@ impl Effective {
         error.hints.extend(first.hint.clone());
         match errors.filter(|problem| problem.path == first.path).count() {
             0 => Some(error),
-            more => Some(error.hint(format!("to list {more} more: teamkeep config check {:?}", first.path))),
+            more => {
+                let path = quoted(&first.path.to_string_lossy());
+                Some(error.hint(format!("to list {more} more: teamkeep config check {path}")))
+            }
         }
     }
 
@@ -303,7 +307,8 @@ impl Effective {
             }
             let first = problems.first().map(|problem| problem.message.clone()).unwrap_or_default();
             let message = format!("{first}; the last valid content of the organization's file applies");
-            let command = format!("to list the problems: teamkeep config check {}", file.display());
+            let command =
+                format!("to list the problems: teamkeep config check {}", quoted(&file.to_string_lossy()));
             problems = vec![Problem::of_file(Code::OrganizationBroken, file, message).hint(command)];
         }
         self.problems.extend(problems);
