@@ -5,8 +5,11 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::programs::{copy_programs, write_program};
+#[cfg(unix)]
+use crate::support::programs::write_program;
+use crate::support::programs::{copy_programs, program_name};
 use crate::support::sandbox::{CommandResult, Sandbox};
+#[cfg(unix)]
 use crate::support::terminal::Terminal;
 
 /// A kept demo: where it is, and what was printed.
@@ -230,6 +233,7 @@ fn two_agents_of_the_demo_changed_one_file() {
     assert_eq!(number["change"]["agent"], "bob", "bob replaced a line of alice");
 }
 
+#[cfg(unix)]
 #[test]
 fn the_board_of_the_demo_begins_with_its_worst_incident() {
     let demo = Demo::kept();
@@ -261,11 +265,14 @@ fn check(hook: Option<&str>) -> CommandResult {
     let bin = sandbox.home().join("my bin");
     std::fs::create_dir(&bin).unwrap();
     copy_programs(&bin);
+    #[cfg(windows)]
+    assert_eq!(hook, None);
+    #[cfg(unix)]
     if let Some(script) = hook {
         std::fs::remove_file(bin.join("teamkeep-hook")).unwrap();
         write_program(&bin.join("teamkeep-hook"), format!("#!/bin/sh\n{script}\n"));
     }
-    let mut command = Command::new(bin.join("teamkeep"));
+    let mut command = Command::new(bin.join(program_name("teamkeep")));
     sandbox.dress(&mut command);
     let result = CommandResult::from(command.args(["demo", "--check"]).output().unwrap());
     assert!(!sandbox.keep("").exists(), "the user's store is not touched");
@@ -286,6 +293,7 @@ fn the_check_prints_what_the_hook_program_recorded_and_blocked() {
     assert!(time.strip_suffix(" ms").is_some_and(|time| time.parse::<f64>().is_ok()), "{time}");
 }
 
+#[cfg(unix)]
 #[test]
 fn the_check_fails_with_a_hook_program_that_does_not_work() {
     let end = "\nhint: reinstall teamkeep, then: teamkeep doctor\n";

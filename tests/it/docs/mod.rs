@@ -12,12 +12,16 @@ pub mod links;
 pub mod live;
 pub mod man;
 pub mod name_suggestions;
+#[cfg(unix)]
 pub mod outputs;
 pub mod package;
 #[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod packaging;
 pub mod pages;
+#[cfg(unix)]
 pub mod pictures;
 pub mod reference;
 #[cfg(target_os = "linux")]
+#[cfg(unix)]
 mod system_packages;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use teamkeep::doctor::DoctorCheck;
 
 use crate::support::install_home::{Home, result};
+use crate::support::sandbox::unix_paths;
 
 /// The verdicts of `doctor --json`.
 pub const VERDICTS: [&str; 4] = ["ok", "unknown", "warn", "bad"];
@@ -33,10 +34,14 @@ pub fn examined(home: &Home, line: &str) -> Value {
 pub fn of(home: &Home, code: &str) -> Vec<(String, String, Option<String>)> {
     let value = examined(home, "doctor --json");
     let checks = value["checks"].as_array().unwrap().iter().filter(|check| check["code"] == code);
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let text = |value: &Value| unix_paths(value.as_str().unwrap(), home.dir.path(), "~");
     checks
         .map(|check| {
-            (text(&check["verdict"]), text(&check["what"]), check["fix"].as_str().map(str::to_owned))
+            (
+                text(&check["verdict"]),
+                text(&check["what"]),
+                check["fix"].as_str().map(|_| text(&check["fix"])),
+            )
         })
         .collect()
 }
@@ -128,7 +133,7 @@ fn doctor_reports_every_check_in_order() {
 #[test]
 fn doctor_reports_each_problem_with_its_fix() {
     let home = Home::new();
-    std::fs::remove_file(home.at("bin/claude")).unwrap();
+    home.remove_client();
     std::fs::create_dir_all(home.at(".config/teamkeep")).unwrap();
     std::fs::write(home.at(".config/teamkeep/teamkeep.toml"), "[log\n").unwrap();
     home.write("{\"disableAllHooks\": true}");
@@ -153,6 +158,7 @@ fn doctor_reports_each_problem_with_its_fix() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "needs a pipe with a name")]
 fn doctor_reports_unknown_for_a_client_that_hangs_or_prints_garbage() {
     let home = well();
     home.client("I am not well");

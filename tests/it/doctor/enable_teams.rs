@@ -6,6 +6,7 @@ use insta::assert_snapshot;
 
 use crate::doctor::checks::{TEAMS, one};
 use crate::support::install_home::Home;
+#[cfg(unix)]
 use crate::support::terminal::Terminal;
 
 fn without_teams() -> Home {
@@ -32,6 +33,7 @@ fn fix_enables_agent_teams_only_if_confirmed() {
     assert_eq!(home.run("doctor --yes").code, Some(64));
 }
 
+#[cfg(unix)]
 #[test]
 fn fix_asks_on_a_terminal() {
     for (answer, is_enabled) in [("y\n", true), ("n\n", false), ("\n", false)] {

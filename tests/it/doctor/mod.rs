@@ -2,7 +2,9 @@
 
 pub mod checks;
 pub mod enable_teams;
+#[cfg(unix)]
 mod hooks;
+#[cfg(unix)]
 pub mod managed;
 pub mod settings;
 pub mod store;

@@ -1,5 +1,6 @@
 //! `teamkeep doctor` on settings files that the client cannot read, or that one would not expect.
 
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
 
 use insta::assert_snapshot;
@@ -74,6 +75,7 @@ fn doctor_ignores_hooks_in_a_file_that_claude_code_skips() {
     assert_eq!(home.read(), before);
 }
 
+#[cfg(unix)]
 #[test]
 fn doctor_reports_links_and_settings_paths_that_are_not_files() {
     let home = Home::new();

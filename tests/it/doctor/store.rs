@@ -1,22 +1,17 @@
 //! `teamkeep doctor` on the policy, the record and the client's team directories.
 
-use std::os::unix::fs::PermissionsExt;
-
 use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::doctor::checks::{examined, of, one, well};
+use crate::support::access::{assert_mode, set_mode};
 use crate::support::install_home::{Home, result};
 use crate::support::sandbox::feed;
 
 const STORE: &str = ".local/share/teamkeep";
 
-fn mode(home: &Home, path: &str) -> u32 {
-    home.at(path).metadata().unwrap().permissions().mode() & 0o777
-}
-
 fn chmod(home: &Home, path: &str, mode: u32) {
-    std::fs::set_permissions(home.at(path), std::fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(home.at(path), mode);
 }
 
 /// One event of a session with a team.
@@ -32,6 +27,7 @@ fn record(home: &Home) {
     assert_eq!((result.code, result.err.as_str()), (Some(0), ""));
 }
 
+#[cfg(unix)]
 #[test]
 fn doctor_reports_and_restricts_a_store_that_others_can_read() {
     let home = well();
@@ -43,13 +39,15 @@ fn doctor_reports_and_restricts_a_store_that_others_can_read() {
     assert_snapshot!(one(&home, "store-private"), @"bad: other users can access the store: ~/.local/share/teamkeep (mode 755), ~/.local/share/teamkeep/runs (mode 750) => teamkeep doctor --fix");
     let value = examined(&home, "doctor --fix --json");
     assert_eq!(value["fixed"].as_array().unwrap().len(), 2, "{value}");
-    assert_eq!((mode(&home, STORE), mode(&home, &format!("{STORE}/runs"))), (0o700, 0o700));
+    assert_mode(home.at(STORE), 0o700);
+    assert_mode(home.at(STORE).join("runs"), 0o700);
     assert!(one(&home, "store-private").starts_with("ok: "));
     let before = home.everything();
     assert_eq!(home.ok("doctor --fix").err, "nothing to fix\n");
     assert_eq!(home.everything(), before);
 }
 
+#[cfg(unix)]
 #[test]
 fn doctor_does_not_follow_links_out_of_the_store() {
     let home = well();
@@ -58,7 +56,8 @@ fn doctor_does_not_follow_links_out_of_the_store() {
     std::os::unix::fs::symlink(home.at("mine"), home.at(STORE).join("link")).unwrap();
     chmod(&home, STORE, 0o755);
     home.ok("doctor --fix");
-    assert_eq!((mode(&home, "mine"), mode(&home, STORE)), (0o644, 0o700));
+    assert_mode(home.at("mine"), 0o644);
+    assert_mode(home.at(STORE), 0o700);
 }
 
 #[test]
@@ -109,7 +108,7 @@ fn doctor_reports_a_team_of_a_dead_client_and_preserves_it() {
     let home = well();
     record(&home);
     assert!(one(&home, "stale-teams").starts_with("ok: "), "its lead is this process");
-    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let mut child = teamkeep_system::os::process::shell("exit 0").spawn().unwrap();
     let dead = child.id();
     child.wait().unwrap();
     std::fs::create_dir_all(home.at(".claude/teams/parser")).unwrap();
@@ -158,6 +157,7 @@ fn doctor_reports_invalid_and_untrusted_policies() {
     assert!(one(&home, "policy-trust").starts_with("ok: "));
 }
 
+#[cfg(unix)]
 #[test]
 fn doctor_reports_the_store_path_if_home_is_not_set() {
     let home = well();
@@ -174,6 +174,7 @@ fn doctor_reports_the_store_path_if_home_is_not_set() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn doctor_reports_an_unwritable_store() {
     let home = well();
@@ -191,6 +192,7 @@ fn doctor_reports_an_unwritable_store() {
     assert!(listed.code == Some(1) && listed.err.contains("which does not exist"), "{}", listed.err);
 }
 
+#[cfg(unix)]
 #[test]
 fn doctor_does_not_restrict_a_directory_with_other_content() {
     let home = well();
@@ -198,7 +200,7 @@ fn doctor_does_not_restrict_a_directory_with_other_content() {
         std::fs::create_dir_all(home.at(path)).unwrap();
         chmod(&home, path, 0o755);
     }
-    std::fs::set_permissions(home.dir.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    set_mode(&home.dir, 0o755);
     let mut command = home.command("doctor --fix");
     let result = result(home.dir.path(), command.env("TEAMKEEP_HOME", home.dir.path()));
     let line = result.out.lines().find(|line| line.contains(" store-private: ")).unwrap();
@@ -209,7 +211,7 @@ fn doctor_does_not_restrict_a_directory_with_other_content() {
         result.out
     );
     for path in ["Documents", "cache", "bin", ""] {
-        assert_eq!(mode(&home, path), 0o755, "{path}");
+        assert_mode(home.at(path), 0o755);
     }
     assert!(!result.err.contains("closed"), "{}", result.err);
 }

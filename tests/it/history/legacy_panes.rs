@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::programs::waiting_process;
 use crate::support::sandbox::Sandbox;
 
 const LEAD: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -113,7 +114,7 @@ fn session_in_another_pane_of_the_same_name_is_not_attributed_to_a_member() {
 /// The kinds of incidents in the report of a run whose pane was killed, if the lead ended a turn after that or not.
 fn incidents_after_a_kill(turns: usize) -> Vec<Value> {
     let sandbox = team();
-    let mut process = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let mut process = waiting_process().spawn().unwrap();
     let pid = process.id().to_string();
     let more = json!({"team_name": "parser-team", "teammate_name": "alice"});
     sandbox.hook(

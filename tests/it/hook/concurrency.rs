@@ -70,10 +70,10 @@ fn a_session_without_a_team_reads_other_teams_only_when_they_change() {
 }
 
 /// Numbers that look random and are the same at each run.
-struct Dice(u64);
+pub struct Dice(pub u64);
 
 impl Dice {
-    fn roll(&mut self, below: u64) -> u64 {
+    pub fn roll(&mut self, below: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % below
     }
@@ -113,7 +113,7 @@ fn verify(sandbox: &Sandbox) -> usize {
 #[test]
 fn a_hook_that_is_killed_loses_at_most_its_own_event() {
     let sandbox = Sandbox::new();
-    sandbox.configure("[log]\nlock-patience = \"5m\"\n");
+    sandbox.configure("[log]\nlock-patience = \"5m\"\n[archive]\nlongest-look = \"5m\"\n");
     let lead = Lead::of(&sandbox, SESSION);
     lead.roster(1_000, &["alice"]);
     lead.start("startup");

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use teamkeep_system::command::quoted;
 
 use crate::store::run_sandbox::{ONE, TWO, rows};
 use crate::support::sandbox::{CommandResult, Sandbox};
@@ -139,6 +140,7 @@ fn a_directory_that_is_not_there_is_no_evidence_about_its_teams() {
     assert_eq!(rows(&sandbox.teams(), "ended_by"), ["session-end"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_directory_with_several_paths_is_one_directory() {
     let sandbox = Sandbox::new();
@@ -285,7 +287,7 @@ fn restore_writes_tasks_where_the_run_was() {
     assert_eq!(result.code, Some(0), "{result:?}");
     assert!(work.dir.join("tasks/session-bbbbbbbb/1.json").exists());
     assert!(!sandbox.client("tasks").exists());
-    let hint = format!("CLAUDE_CONFIG_DIR={} claude --session-id {TWO}", work.dir.display());
+    let hint = format!("CLAUDE_CONFIG_DIR={} claude --session-id {TWO}", quoted(work.dir.to_str().unwrap()));
     assert!(result.err.contains(&hint), "{}", result.err);
 
     let inside = work.dir.join("then");

@@ -3,7 +3,8 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use super::unusable_paths::{STOP, mode};
+use super::unusable_paths::STOP;
+use crate::support::access::assert_mode;
 use crate::support::sandbox::{CommandResult, Sandbox, below, feed};
 
 /// A call without any home, with this directory for what is temporary.
@@ -27,7 +28,7 @@ fn without_a_home_a_private_directory_below_the_temporary_one_is_used() {
         let told = format!("teamkeep: HOME is not set: recording to {}\n", store.display());
         assert_eq!((result.code, result.out.as_str(), result.err), (Some(0), "", told));
     }
-    assert_eq!(mode(&store), 0o700);
+    assert_mode(&store, 0o700);
     let logged: Vec<PathBuf> = below(&store.join("sessions"));
     let log = logged.iter().find(|path| path.extension().is_some_and(|kind| kind == "jsonl")).unwrap();
     assert_eq!(std::fs::read_to_string(log).unwrap().lines().count(), 2);

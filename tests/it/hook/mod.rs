@@ -6,19 +6,24 @@ pub mod captures;
 pub mod concurrency;
 pub mod config_dirs;
 pub mod crashes;
+#[cfg(unix)]
 pub mod crashes_legacy;
 pub mod deleted_teams;
+#[cfg(unix)]
 pub mod fallback_store;
+#[cfg(unix)]
 pub mod hook_stderr;
 pub mod interrupted_calls;
 pub mod long_names;
 pub mod odd_files;
 pub mod properties;
+#[cfg(unix)]
 pub mod signals;
 pub mod task_lists;
 pub mod team_context;
 pub mod team_delete;
 pub mod team_delete_many;
 pub mod team_name_spelling;
+#[cfg(unix)]
 pub mod unreadable_files;
 pub mod unusable_paths;

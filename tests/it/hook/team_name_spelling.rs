@@ -53,7 +53,10 @@ fn messages(entries: &[Value]) -> Vec<(&str, Vec<&str>)> {
 
 #[test]
 fn a_team_that_the_client_spells_in_two_ways_is_one_run_with_all_its_files() {
-    for spelled in SPELLED {
+    // The directory is also found with the other spelling where names of files have no case.
+    for spelled in
+        SPELLED.into_iter().filter(|(called, dir, _)| cfg!(unix) || !called.eq_ignore_ascii_case(dir))
+    {
         let (called, dir, beside) = spelled;
         let sandbox = Sandbox::new();
         let lead = Lead::named(&sandbox, ONE, dir);

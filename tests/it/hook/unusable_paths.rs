@@ -1,21 +1,19 @@
 //! Paths that are not as they should be: Claude Code's files, the store, the disk.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+#[cfg(unix)]
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::json;
 
+use crate::support::access::assert_mode;
 use crate::support::client_files::Lead;
-use crate::support::sandbox::{CommandResult, Sandbox, below, feed};
+use crate::support::sandbox::{CommandResult, Sandbox, below, feed, unix_paths};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 const TEAM: &str = "session-aaaaaaaa";
 pub const STOP: &[u8] = br#"{"hook_event_name":"Stop","session_id":"s1"}"#;
-
-pub fn mode(path: &Path) -> u32 {
-    std::fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
-}
 
 /// A team of one teammate and one task.
 pub fn team(sandbox: &Sandbox) -> Lead<'_> {
@@ -33,6 +31,7 @@ fn holds(sandbox: &Sandbox, text: &str) -> bool {
     below(&sandbox.keep("")).into_iter().any(has)
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_not_a_file_or_directory_of_a_team_is_reported_not_followed_and_the_rest_is_kept() {
     type Make = fn(&Path, &Path);
@@ -114,6 +113,7 @@ fn on_a_full_disk(sandbox: &Sandbox, event: &str, stdin: &[u8]) -> CommandResult
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "fills the disk with the limits of a shell")]
 fn full_disk_is_reported_and_preserves_recorded_data() {
     let sandbox = Sandbox::new();
     let lead = team(&sandbox);
@@ -136,6 +136,7 @@ fn full_disk_is_reported_and_preserves_recorded_data() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "fills the disk with the limits of a shell")]
 fn a_loss_is_reported_beside_a_warning_of_the_policy() {
     let sandbox = Sandbox::new();
     sandbox.configure("[policy.premature-shutdown]\nmode = \"warn\"\n");
@@ -163,14 +164,13 @@ fn store_creation_failure_is_reported() {
     let below_file = sandbox.home().parent().unwrap().join("file/store");
     let result = sandbox.feed("stop", STOP, &[("TEAMKEEP_HOME", below_file.to_str().unwrap())]);
     assert_eq!((result.code, result.out.as_str()), (Some(1), ""));
-    assert!(
-        result.err.starts_with("teamkeep: cannot record the event: failed to open file "),
-        "{}",
-        result.err
-    );
-    assert!(result.err.contains("file/store/sessions") && result.err.lines().count() == 1, "{}", result.err);
+    let why = if cfg!(windows) { "cannot create the directory " } else { "failed to open file " };
+    assert!(result.err.starts_with(&format!("teamkeep: cannot record the event: {why}")), "{}", result.err);
+    let shown = unix_paths(&result.err, sandbox.home().parent().unwrap(), "");
+    assert!(shown.contains("file/store/sessions") && result.err.lines().count() == 1, "{}", result.err);
 }
 
+#[cfg(unix)]
 #[test]
 fn pipes_and_links_in_place_of_files_of_the_store_do_not_delay_the_hook_and_are_not_followed() {
     let sandbox = Sandbox::new();
@@ -195,6 +195,7 @@ fn pipes_and_links_in_place_of_files_of_the_store_do_not_delay_the_hook_and_are_
     assert_eq!(sandbox.teams()[0]["run"], run.as_str());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_journal_that_is_a_link_is_not_followed() {
     let sandbox = Sandbox::new();
@@ -247,6 +248,6 @@ fn only_the_user_can_access_the_store() {
         );
     }
     for path in all.iter().chain([&sandbox.keep("")]) {
-        assert_eq!(mode(path), if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+        assert_mode(path, if path.is_dir() { 0o700 } else { 0o600 });
     }
 }

@@ -12,6 +12,7 @@ use crate::support::client_files::Lead;
 use crate::support::programs::copy_teamkeep;
 use crate::support::reenact::Trace;
 use crate::support::sandbox::{Sandbox, below};
+#[cfg(unix)]
 use crate::support::terminal::Terminal;
 
 pub struct Client {
@@ -76,6 +77,7 @@ impl Client {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows replaces no program that runs")]
 fn a_server_answers_after_an_upgrade_of_the_program() {
     let told = play_again(Trace::read(V328.0, V328.1), 1);
     let [program, new] = ["teamkeep", "new"].map(|name| told.sandbox.home().join(name));
@@ -175,6 +177,7 @@ fn a_hostile_message_stays_data_and_secrets_are_redacted() {
     client.end();
 }
 
+#[cfg(unix)]
 #[test]
 fn a_server_on_a_terminal_says_what_it_waits_for() {
     let sandbox = Sandbox::new();

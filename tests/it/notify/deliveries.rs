@@ -229,7 +229,7 @@ fn without_a_configuration_no_notifier_is_started() {
 fn a_crash_of_claude_code_is_sent_and_ends_the_notifier() {
     let sandbox = Sandbox::new();
     let receiver = Receiver::replying(&[OK]);
-    let mut client = std::process::Command::new("true").spawn().unwrap();
+    let mut client = teamkeep_system::os::process::shell("exit 0").spawn().unwrap();
     client.wait().unwrap();
     let lead = Lead::of(&sandbox, "bbbbbbbb-0000-4000-8000-000000000002");
     lead.config(1_770_091_200_000, &["alice"], json!({"leadProcess": {"pid": client.id()}}));

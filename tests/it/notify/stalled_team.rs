@@ -1,12 +1,12 @@
 //! A team with a stalled agent, and its notifier.
 
-use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use teamkeep_system::fs::is_locked;
 
+use crate::support::access::set_mode;
 use crate::support::client_files::Lead;
 use crate::support::sandbox::Sandbox;
 
@@ -44,7 +44,7 @@ pub fn incidents(sandbox: &Sandbox) -> Vec<Value> {
 pub fn post_to(sandbox: &Sandbox, url: &str) {
     let secret = sandbox.home().join("secret");
     std::fs::write(&secret, format!("{SECRET}\n")).unwrap();
-    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o600)).unwrap();
+    set_mode(&secret, 0o600);
     sandbox.configure(&format!("[notify]\nurl = \"{url}\"\nsecret-file = \"~/secret\"\n"));
 }
 

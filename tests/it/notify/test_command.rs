@@ -1,10 +1,9 @@
 //! `teamkeep notify test`.
 
-use std::os::unix::fs::PermissionsExt;
-
 use serde_json::{Value, json};
 
 use super::stalled_team::post_to;
+use crate::support::access::set_mode;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::sandbox::Sandbox;
 
@@ -71,6 +70,7 @@ fn a_command_runs_in_the_home_directory_without_the_token_of_claude_code() {
     assert_eq!(got, [home.to_str().unwrap(), "none", "1"], "the directory, the token, the lines of JSON");
 }
 
+#[cfg(unix)]
 #[test]
 fn doctor_checks_the_secret_and_sends_nothing() {
     let sandbox = Sandbox::new();
@@ -84,7 +84,7 @@ fn doctor_checks_the_secret_and_sends_nothing() {
     post_to(&sandbox, &receiver.url);
     assert!(found().ends_with(&format!("notifications are sent to {host}")), "{}", found());
     let secret = sandbox.home().join("secret");
-    std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o644)).unwrap();
+    set_mode(&secret, 0o644);
     assert!(found().contains("other users have access to "), "{}", found());
     let result = sandbox.run(&["config", "test-notify"]);
     assert!(result.code == Some(1) && result.err.contains("hint: chmod 600 "), "{result:?}");

@@ -87,6 +87,7 @@ fn call(home: &Home, payload: &Value) -> Vec<CommandResult> {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "needs /bin/sh")]
 fn installed_hooks_cover_the_documented_rules() {
     let mut asked = Vec::new();
     for (page, block) in examples() {

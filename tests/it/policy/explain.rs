@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::recorded_cases::{ASKED, BEGAN, everything, explain, file, test};
 use super::team_sandbox::Team;
+#[cfg(unix)]
 use crate::support::machine::{As, Machine};
 use crate::support::reenact::{Trace, local};
 use crate::support::sandbox::{CommandResult, Sandbox, lines};
@@ -210,6 +211,7 @@ fn all_warnings_are_predicted_in_one_message() {
     insta::assert_snapshot!(asked_and_predicted(&team, "1"), @r#"warn rule one | {"systemMessage":"Warning: one\nWarning: two","hookSpecificOutput":{"hookEventName":"PreToolUse","additionalContext":"Warning: one\nWarning: two"}}"#);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_pause_does_not_lift_a_gate_that_the_organization_has_fixed() {
     let Some(machine) = Machine::new() else { return };

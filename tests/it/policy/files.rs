@@ -1,6 +1,5 @@
 //! Policy files: what is wrong with one.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -11,6 +10,7 @@ use teamkeep_hook::response::Response;
 use teamkeep_model::payload::{BLOCKABLE, KNOWN};
 
 use super::policy_dirs::{Place, codes, found};
+use crate::support::access::set_mode;
 
 #[test]
 fn all_problems_of_a_file_are_found_at_once_each_at_its_place() {
@@ -114,7 +114,7 @@ fn the_number_of_listed_problems_is_limited() {
 fn an_unreadable_file_is_a_problem_and_a_missing_one_is_not() {
     let place = Place::new("[hook]\nwatch = false\n", "");
     assert!(!place.load().config.hook.watch && place.load().problems.is_empty());
-    std::fs::set_permissions(&place.files.user, std::fs::Permissions::from_mode(0o000)).unwrap();
+    set_mode(&place.files.user, 0o000);
     // To root every file is open.
     if std::fs::read(&place.files.user).is_err() {
         assert_eq!(codes(&place.load()), ["unreadable"]);

@@ -41,7 +41,7 @@ fn a_blocking_idle_gate_allows_the_idle_in_the_end() {
 
 #[test]
 fn a_completion_is_checked_and_the_end_of_a_turn_is_not() {
-    let sandbox = busy("[[policy.completion-check.check]]\nrun = \"echo three tests failed; exit 3\"\n");
+    let sandbox = busy("[[policy.completion-check.check]]\nrun = \"echo three tests failed && exit 3\"\n");
     let bob = json!({"agent_id": "abob-1", "agent_type": "bob"});
     let with = |mut payload: Value| {
         payload.as_object_mut().unwrap().extend(bob.as_object().unwrap().clone());
@@ -59,10 +59,10 @@ fn a_completion_is_checked_and_the_end_of_a_turn_is_not() {
 
 #[test]
 fn a_check_runs_in_the_project_whatever_the_current_directory() {
-    let sandbox = busy("[[policy.completion-check.check]]\nrun = \"test -e good\"\n");
+    let sandbox = busy("[[policy.completion-check.check]]\nrun = \"cd good\"\n");
     let (project, elsewhere) = (sandbox.home().join("parser"), sandbox.home().join("elsewhere"));
     std::fs::create_dir(&elsewhere).unwrap();
-    std::fs::write(elsewhere.join("good"), "").unwrap();
+    std::fs::create_dir(elsewhere.join("good")).unwrap();
     let bob = |mut payload: Value| {
         payload["agent_id"] = json!("abob-1");
         payload["agent_type"] = json!("bob");
@@ -82,7 +82,7 @@ fn a_check_runs_in_the_project_whatever_the_current_directory() {
     assert_eq!(result.code, Some(2), "{result:?}");
     let gone = completed("/nonexistent", &[]);
     assert!(gone.code == Some(2) && gone.err.contains("does not exist"), "{gone:?}");
-    std::fs::write(project.join("good"), "").unwrap();
+    std::fs::create_dir(project.join("good")).unwrap();
     assert_eq!(completed("/nonexistent", &env).code, Some(0));
 }
 

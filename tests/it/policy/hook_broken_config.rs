@@ -46,6 +46,7 @@ fn an_unusable_policy_follows_on_error() {
     assert_eq!(told(&alone, bash).code, Some(0), "a session without a team");
 }
 
+#[cfg(unix)]
 #[test]
 fn an_unusable_policy_is_reported_at_session_start_by_check_and_in_each_verdict() {
     type Make = fn(&Path);
@@ -126,6 +127,7 @@ fn a_relative_configuration_path_is_reported() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn an_unreadable_configuration_path_is_reported_by_hook_check_and_explain() {
     let sandbox = Sandbox::judging();

@@ -49,6 +49,7 @@ fn a_malformed_payload_is_blocked_only_with_on_error_block() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "fills the disk with the limits of a shell")]
 fn an_event_that_cannot_be_recorded_is_still_judged() {
     let sandbox = busy("");
     let bash = json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_input": {}});
@@ -179,6 +180,7 @@ fn a_block_that_cannot_be_counted_is_recorded_and_follows_on_error() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "fills the disk with the limits of a shell")]
 fn on_a_full_disk_a_shutdown_is_warned_about() {
     let sandbox = busy("");
     assert_eq!(told(&sandbox, json!({"hook_event_name": "Stop"})).code, Some(0));

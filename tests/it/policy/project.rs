@@ -53,7 +53,8 @@ fn explain_reads_the_same_project_file_as_the_hook() {
     }
     let result = explain(&sandbox, &at(&project), &["--project", "/nowhere"]);
     assert!(
-        result.code == Some(1) && result.err.contains("cannot read the project's policy /nowhere/.claude"),
+        result.code == Some(1)
+            && result.err.replace('\\', "/").contains("cannot read the project's policy /nowhere/.claude"),
         "{}",
         result.err
     );
@@ -94,7 +95,9 @@ fn untrusted_commands_are_reported_when_a_session_starts() {
     };
     let answer = start("startup");
     let told = answer["systemMessage"].as_str().unwrap();
-    let command = format!("teamkeep policy trust --project '{}'", project.display());
+    // A backslash is escaped.
+    let shown = project.to_str().unwrap().replace('\\', "\\\\");
+    let command = format!("teamkeep policy trust --project '{shown}'");
     assert!(told.contains("1 rule disabled: not trusted") && told.ends_with(&command), "{told}");
     assert_eq!(answer["hookSpecificOutput"].get("additionalContext"), None, "the model has no say in it");
     assert_eq!(start("compact").get("systemMessage"), None, "once");

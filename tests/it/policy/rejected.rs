@@ -3,16 +3,16 @@
 use serde_json::json;
 
 use super::team_sandbox::{SESSION, TEAM, Team};
+#[cfg(unix)]
 use crate::support::programs::write_program;
-use crate::support::sandbox::{Sandbox, feed};
+use crate::support::sandbox::{Sandbox, feed, unix_paths};
 
 fn check(text: &str) -> String {
     let sandbox = Sandbox::judging();
     sandbox.write_config(text);
     let result = sandbox.run(&["config", "check"]);
     assert_eq!(result.code, Some(1), "{}", result.out);
-    let path = sandbox.home().parent().unwrap().display().to_string();
-    result.out.replace(&path, "…")
+    unix_paths(&result.out, sandbox.home().parent().unwrap(), "…")
 }
 
 #[test]
@@ -64,6 +64,7 @@ fn a_list_that_expects_nothing_is_an_error() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows has no such name")]
 fn the_reason_for_a_blocked_team_delete_is_escaped_and_short() {
     let team = Team::new("");
     team.roster(&["bob"]);
@@ -82,6 +83,7 @@ fn the_reason_for_a_blocked_team_delete_is_escaped_and_short() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no git")]
 fn a_failed_check_runs_again_after_a_fix_that_git_does_not_see() {
     let check = "[[policy.completion-check.check]]\nrun = \"test -d node_modules\"\n";
     let team = Team::new(check);
@@ -101,6 +103,7 @@ fn a_failed_check_runs_again_after_a_fix_that_git_does_not_see() {
     assert_eq!(result.code, Some(0), "{}", result.err);
 }
 
+#[cfg(unix)]
 #[test]
 fn no_program_is_run_from_the_current_directory() {
     let team = Team::new("[[policy.completion-check.check]]\nrun = \"true\"\n");

@@ -108,6 +108,7 @@ fn an_install_covers_the_tools_of_the_rules_and_no_more() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "needs /bin/sh")]
 fn an_install_covers_the_gates_for_shared_files_and_git_only_with_a_condition() {
     const GATES: &str =
         "[policy]\nedit-collision = { mode = \"warn\" }\nhistory-rewrite = { mode = \"block\" }\n";
@@ -161,6 +162,7 @@ fn a_project_that_turns_on_a_gate_needs_its_hooks_without_trust() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "needs /bin/sh")]
 fn a_new_rule_without_a_hook_is_reported_with_the_install_command() {
     let home = home("");
     ok(&home, "install");
@@ -178,6 +180,7 @@ fn a_new_rule_without_a_hook_is_reported_with_the_install_command() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "needs /bin/sh")]
 fn the_suggested_command_repeats_the_options_of_the_first_install() {
     for options in
         ["", "--scope project", "--scope local", "--command teamkeep", "--scope local --command teamkeep"]

@@ -94,6 +94,7 @@ fn the_lines_of_one_load_count_once_for_the_loop_guard() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no git")]
 fn the_gates_for_git_judge_the_lines_of_skills() {
     let sandbox = busy(GIT);
     let root = tree(&sandbox, "parser");

@@ -1,6 +1,7 @@
 //! `teamkeep policy test`.
 
 use serde_json::{Value, json};
+use teamkeep_system::command::quoted;
 
 use super::recorded_cases::{ASKED, BEGAN, everything, file, test, trace};
 use crate::support::reenact::Trace;
@@ -159,13 +160,13 @@ fn an_unknown_run_or_file_is_an_error() {
     let export = export.to_str().unwrap();
     let result = test(&sandbox, &[export]);
     assert!(
-        result.err.ends_with(&format!("hint: import it first: teamkeep import {export}\n")),
+        result.err.ends_with(&format!("hint: import it first: teamkeep import {}\n", quoted(export))),
         "{}",
         result.err
     );
     let invalid = file(&sandbox, "invalid.toml", "x = 1\ny = 1\n");
     let result = test(&sandbox, &["--policy", &invalid]);
-    let hint = format!("hint: to list 1 more: teamkeep config check \"{invalid}\"\n");
+    let hint = format!("hint: to list 1 more: teamkeep config check {}\n", quoted(&invalid));
     assert!(result.code == Some(1) && result.err.ends_with(&hint), "{}", result.err);
     let broken = file(&sandbox, "broken.jsonl", "{\"at_ms\": 0, \"payload\": {}}\nnonsense\n");
     let result = test(&sandbox, &[&broken]);

@@ -1,12 +1,12 @@
 //! What a project's policy file runs and forbids waits until the user trusts it.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use teamkeep_config::project::{Trust, name_of};
 use teamkeep_config::{Effective, Mode, TrustState, layers};
 
 use super::policy_dirs::{Place, codes, found};
+use crate::support::access::{assert_mode, set_mode};
 
 const RUNS: &str = r#"[[policy.completion-check.check]]
 run = "make check"
@@ -40,8 +40,7 @@ action = "warn"
     assert_eq!(rules, ["mine", "theirs"]);
     assert_eq!(trusted.config.rule[1].file_line, format!("{}:4", place.project().display()));
     assert_eq!(trusted.config.policy.completion_check.check[1].run, "make check");
-    let mode = std::fs::metadata(&place.files.trust).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode, 0o600);
+    assert_mode(&place.files.trust, 0o600);
 
     std::fs::write(place.project(), format!("{RUNS}\n")).unwrap();
     let changed = place.load();
@@ -49,6 +48,7 @@ action = "warn"
     assert_eq!(changed.project.unwrap().standing, TrustState::Changed);
 }
 
+#[cfg(unix)]
 #[test]
 fn trust_in_a_project_does_not_cover_its_copies() {
     let (place, copy) = (Place::new("", RUNS), Place::new("", RUNS));
@@ -57,17 +57,17 @@ fn trust_in_a_project_does_not_cover_its_copies() {
     files.trust.clone_from(&place.files.trust);
     assert_eq!(layers::load(&files).project.unwrap().standing, TrustState::Untrusted);
     let link = place.dir.path().join("link");
-    symlink(place.dir.path().join("project"), &link).unwrap();
+    std::os::unix::fs::symlink(place.dir.path().join("project"), &link).unwrap();
     files.project = Some(link.join(".claude/teamkeep.toml"));
     assert_eq!(layers::load(&files).project.unwrap().standing, TrustState::Trusted, "another way to it");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_trust_store_that_others_can_write_trusts_nothing() {
     let place = Place::new("", RUNS);
     place.trust();
-    let open = std::fs::Permissions::from_mode(0o666);
-    std::fs::set_permissions(&place.files.trust, open).unwrap();
+    set_mode(&place.files.trust, 0o666);
     assert_eq!(codes(&place.load()), ["bad-trust", "untrusted"]);
     for broken in ["", "[]", "{\"v\": 2, \"files\": {}}", "\u{0}"] {
         std::fs::remove_file(&place.files.trust).unwrap();

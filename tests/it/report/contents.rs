@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::history::traces::{ALL, PlayedRun, play};
+use crate::support::access::assert_mode;
 use crate::support::client_files::Lead;
 use crate::support::reenact::local;
-use crate::support::sandbox::Sandbox;
+use crate::support::sandbox::{Sandbox, unix_paths};
 
 fn report(sandbox: &Sandbox) -> Value {
     serde_json::from_str(&sandbox.printed(&["report", "--json"])).unwrap()
@@ -106,13 +107,13 @@ fn report_of_each_recorded_run_matches_ground_truth() {
             list(&report, "/overview/members").iter().map(|member| text(member, "name")).collect();
         assert_eq!(members, truth(told, "members").into_keys().collect());
         let form = |format: &str| told.sandbox.printed(&["report", "--full", "--format", format]);
-        let home = told.sandbox.home().display().to_string();
+        let home = |text: String| unix_paths(&text, &told.sandbox.home(), "HOME");
         insta::with_settings!({omit_expression => true}, {
             let summary = told.sandbox.printed(&["report"]);
-            insta::assert_snapshot!(format!("{}-summary.txt", run.0), summary.replace(&home, "HOME"));
+            insta::assert_snapshot!(format!("{}-summary.txt", run.0), home(summary.clone()));
             assert!(summary.lines().count() <= 40, "{summary}");
-            insta::assert_snapshot!(format!("{}.txt", run.0), form("text").replace(&home, "HOME"));
-            insta::assert_snapshot!(format!("{}.md", run.0), form("markdown").replace(&home, "HOME"));
+            insta::assert_snapshot!(format!("{}.txt", run.0), home(form("text")));
+            insta::assert_snapshot!(format!("{}.md", run.0), home(form("markdown")));
         });
     }
 }
@@ -247,7 +248,6 @@ fn project_cannot_set_prices_and_an_invalid_price_is_reported() {
 
 #[test]
 fn report_is_written_to_a_new_private_file() {
-    use std::os::unix::fs::PermissionsExt;
     let sandbox = Sandbox::new();
     team(&sandbox);
     let file = sandbox.home().join("report.md");
@@ -256,7 +256,7 @@ fn report_is_written_to_a_new_private_file() {
     let args = ["report", "-o", path];
     assert_eq!(sandbox.printed(&args), "");
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("# session-aaaaaaaa "));
-    assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_mode(&file, 0o600);
     std::fs::write(&file, "mine").unwrap();
     let result = sandbox.run(&args);
     assert_eq!(result.code, Some(1));
@@ -264,10 +264,13 @@ fn report_is_written_to_a_new_private_file() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
     sandbox.printed(&[&args[..], &["--force"]].concat());
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("# session"));
-    let link = sandbox.home().join("link.md");
-    std::os::unix::fs::symlink(&file, &link).unwrap();
-    sandbox.printed(&["report", "--format", "text", "-o", link.to_str().unwrap(), "--force"]);
-    assert!(link.is_symlink() && std::fs::read_to_string(&file).unwrap().starts_with("session"));
+    #[cfg(unix)]
+    {
+        let link = sandbox.home().join("link.md");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        sandbox.printed(&["report", "--format", "text", "-o", link.to_str().unwrap(), "--force"]);
+        assert!(link.is_symlink() && std::fs::read_to_string(&file).unwrap().starts_with("session"));
+    }
     // A bare name lies in the current directory; a directory that is not there is not made.
     assert_eq!(sandbox.printed(&["report", "-o", "here.txt"]), "");
     assert!(sandbox.home().join("parser/here.txt").is_file());

@@ -89,7 +89,7 @@ impl Team {
 
     /// The process of Claude Code exits at that minute, after a last hook call.
     pub fn crash(&self, minute: i64) {
-        let mut gone = std::process::Command::new("true").spawn().unwrap();
+        let mut gone = teamkeep_system::os::process::shell("exit 0").spawn().unwrap();
         let pid = gone.id();
         gone.wait().unwrap();
         let lead = Lead { pid: Some(pid), ..self.lead() };
@@ -412,7 +412,7 @@ fn run_that_ends_before_its_tasks_is_reported_with_all_of_them() {
 #[test]
 fn crash_of_the_client_explains_its_unfinished_tasks() {
     let team = Team::new(&["bob"]);
-    let mut gone = std::process::Command::new("true").spawn().unwrap();
+    let mut gone = teamkeep_system::os::process::shell("exit 0").spawn().unwrap();
     let pid = gone.id();
     gone.wait().unwrap();
     team.at(1).task("1", "in_progress", Some("bob"));

@@ -137,7 +137,7 @@ fn team_is_running_until_its_end_is_recorded_or_its_client_exits() {
     lead.erase();
     lead.end("other");
     sandbox.finish();
-    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let mut child = teamkeep_system::os::process::shell("exit 0").spawn().unwrap();
     let gone = child.id();
     child.wait().unwrap();
     let killed = Lead::of(&sandbox, TWO);

@@ -1,12 +1,14 @@
 //! `teamkeep restore RUN --to`: the files as they were.
 
-use std::os::unix::fs::{PermissionsExt, symlink};
+#[cfg(unix)]
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
 
 use super::tasks::erased;
+use crate::support::access::assert_mode;
 use crate::support::reenact::Trace;
 use crate::support::sandbox::{CommandResult, ContentDamage, Sandbox, below, feed};
 
@@ -73,8 +75,7 @@ fn every_moment_of_a_recorded_run_is_restored_exactly() {
         "{files:?}"
     );
     for path in below(&dir) {
-        let mode = path.metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, if path.is_dir() { 0o700 } else { 0o600 }, "{}", path.display());
+        assert_mode(&path, if path.is_dir() { 0o700 } else { 0o600 });
     }
 }
 
@@ -122,6 +123,7 @@ fn restore_overwrites_nothing_and_rejects_a_directory_with_files() {
     assert_eq!(files(&dir).len(), before.len() - 1, "nothing was added");
 }
 
+#[cfg(unix)]
 #[test]
 fn restore_rejects_symlinks_and_the_client_directory() {
     let sandbox = Sandbox::new();
@@ -145,6 +147,7 @@ fn restore_rejects_symlinks_and_the_client_directory() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "fills the disk with the limits of a shell")]
 fn full_disk_leaves_no_partial_restore() {
     let sandbox = Sandbox::new();
     let lead = erased(&sandbox);

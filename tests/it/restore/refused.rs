@@ -1,5 +1,6 @@
 //! What a restore of tasks refuses, waits for and takes back: held lists, links, hostile names, full disks, locks.
 
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -49,6 +50,7 @@ fn numbers_of_tasks_are_not_a_list() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn unsafe_list_names_and_symlinks_are_rejected() {
     let sandbox = Sandbox::new();
@@ -83,6 +85,7 @@ fn unsafe_list_names_and_symlinks_are_rejected() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "fills the disk with the limits of a shell")]
 fn full_disk_leaves_the_tasks_of_a_list_unchanged() {
     let sandbox = Sandbox::new();
     let lead = Lead::of(&sandbox, ONE);

@@ -1,7 +1,6 @@
 //! `teamkeep restore RUN --tasks`: unfinished tasks go back into a list of the client.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
 
 use anstream::adapter::strip_str;
 use serde_json::{Value, json};
@@ -9,6 +8,7 @@ use teamkeep::restore::{List, Options, RestoreSource, TaskList};
 use teamkeep::view;
 use unicode_width::UnicodeWidthStr;
 
+use crate::support::access::assert_mode;
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{CommandResult, Sandbox};
 
@@ -183,7 +183,7 @@ fn unfinished_tasks_are_restored_into_the_list_of_a_future_session() {
     assert_eq!(read(&sandbox, "tasks/session-bbbbbbbb/.highwatermark"), "3");
     assert_eq!(names(&sandbox, "tasks/session-bbbbbbbb"), [".highwatermark", ".lock", "2.json", "3.json"]);
     for (path, mode) in [("tasks/session-bbbbbbbb", 0o700), ("tasks/session-bbbbbbbb/2.json", 0o600)] {
-        assert_eq!(sandbox.client(path).metadata().unwrap().permissions().mode() & 0o777, mode, "{path}");
+        assert_mode(sandbox.client(path), mode);
     }
 }
 

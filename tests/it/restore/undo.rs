@@ -15,6 +15,7 @@ fn id(plan: &Value) -> &str {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "needs bash")]
 fn undo_removes_a_list_that_the_restore_created() {
     let sandbox = Sandbox::new();
     erased(&sandbox);

@@ -1,11 +1,10 @@
 //! Everything that is recorded is searched, wherever and however it is stored.
 
-use std::os::unix::fs::PermissionsExt;
-
 use serde_json::json;
 
 use super::{hits, text};
 use crate::store::bundle_sandbox::{SESSION, TEAM, ended};
+use crate::support::access::set_mode;
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{Sandbox, below};
 
@@ -62,9 +61,7 @@ fn a_search_changes_no_file_and_needs_no_permission_to() {
     };
     let before = all();
     let dirs: Vec<_> = below(&sandbox.keep("")).into_iter().filter(|path| path.is_dir()).collect();
-    let allow = |mode: u32| {
-        dirs.iter().for_each(|dir| std::fs::set_permissions(dir, PermissionsExt::from_mode(mode)).unwrap());
-    };
+    let allow = |mode: u32| dirs.iter().for_each(|dir| set_mode(dir, mode));
     allow(0o500);
     let found = hits(&sandbox, &["needle"]);
     allow(0o700);

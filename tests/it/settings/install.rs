@@ -1,11 +1,13 @@
 //! `teamkeep install`, run as a user runs it, in a home of its own.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use insta::assert_snapshot;
+use teamkeep_system::os;
 
+use crate::support::access::assert_mode;
 use crate::support::install_home::{Home, MINE, result};
+use crate::support::programs::program_name;
 
 #[test]
 fn install_reports_its_changes_and_how_to_undo_them() {
@@ -21,7 +23,7 @@ fn install_reports_its_changes_and_how_to_undo_them() {
     let settings = home.json();
     assert_eq!(settings["hooks"]["Stop"][0]["hooks"][0]["command"], "say done");
     let ours = &settings["hooks"]["Stop"][1]["hooks"][0];
-    let program = home.at("bin/teamkeep-hook");
+    let program = home.hook_command("teamkeep-hook");
     let wanted = serde_json::json!({"type": "command", "command": program, "args": ["stop"], "timeout": 10});
     assert_eq!(*ours, wanted);
     assert_eq!(settings["hooks"]["SessionEnd"][0]["hooks"][0]["timeout"], 30);
@@ -55,17 +57,17 @@ fn second_install_changes_nothing_and_reports_it() {
     let home = Home::with(MINE);
     home.ok("install");
     let before = home.everything();
-    let inode = home.settings().metadata().unwrap().ino();
+    let id = || os::files::id(&home.settings(), &home.settings().metadata().unwrap());
+    let file = id();
     assert_snapshot!(home.ok("install").err, @"nothing to do: ~/.claude/settings.json already has all 17 hooks");
     assert_eq!(home.everything(), before);
-    assert_eq!(home.settings().metadata().unwrap().ino(), inode);
+    assert_eq!(id(), file);
 }
 
 #[test]
 fn hooks_that_call_the_command_line_are_replaced_and_work_until_then() {
     let home = Home::with(MINE);
-    let path = home.at("bin/teamkeep");
-    home.ok(&format!("install --command {}", path.display()));
+    home.ok(&format!("install --command {}", home.program("teamkeep").display()));
     assert!(home.read().contains("\"hook\","), "as before there was a hook program");
     let checks = home.ok("doctor --verbose").out;
     assert!(checks.contains("ok      hook-answer      ~/bin/teamkeep recorded"), "{checks}");
@@ -136,12 +138,14 @@ fn a_dry_run_shows_the_change_and_writes_nothing() {
 fn saved_files_are_private_to_the_user() {
     let home = Home::with(MINE);
     home.ok("install");
-    assert_eq!(home.installs().metadata().unwrap().mode() & 0o777, 0o700);
+    assert_mode(home.installs(), 0o700);
+    let kept = std::fs::read_dir(home.installs()).unwrap().map(|entry| entry.unwrap().path());
+    // On Windows there is an empty file beside a lock.
     let kept: Vec<PathBuf> =
-        std::fs::read_dir(home.installs()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        kept.filter(|path| path.extension().is_none_or(|kind| kind != "mutex")).collect();
     assert_eq!(kept.len(), 3, "the lock, the record, the backup: {kept:?}");
     for path in kept {
-        assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+        assert_mode(path, 0o600);
     }
     let names: Vec<_> =
         std::fs::read_dir(home.at(".claude")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -237,9 +241,9 @@ fn install_warns_about_a_program_that_cannot_run() {
 fn install_writes_the_quoted_path_of_a_program_that_is_not_on_path() {
     let home = Home::with("{}");
     std::fs::create_dir(home.at("my tools")).unwrap();
-    std::fs::rename(home.at("bin/teamkeep"), home.at("my tools/teamkeep")).unwrap();
-    let mut command = std::process::Command::new(home.at("my tools/teamkeep"));
-    command.arg("install").env_clear().env("HOME", home.dir.path()).env("PATH", home.at("bin"));
+    let program = home.at("my tools").join(program_name("teamkeep"));
+    std::fs::rename(home.program("teamkeep"), &program).unwrap();
+    let mut command = home.command_of(&program, "install");
     assert_snapshot!(result(home.dir.path(), &mut command).err, @"
     installed 17 hooks in ~/.claude/settings.json
     each runs '~/my tools/teamkeep' hook, for Claude Code 2.1.332

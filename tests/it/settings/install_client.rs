@@ -21,7 +21,7 @@ fn install_writes_for_an_old_client_only_what_it_supports() {
         assert_eq!(settings["hooks"].get(late), None);
     }
     let hook = &settings["hooks"]["TeammateIdle"][0]["hooks"][0];
-    assert_eq!(hook["command"], format!("{} teammate-idle", home.at("bin/teamkeep-hook").display()));
+    assert_eq!(hook["command"], format!("{} teammate-idle", home.hook_command("teamkeep-hook")));
     assert_eq!(hook.get("args"), None);
     home.client("2.1.332 (Claude Code)");
     home.ok("install");
@@ -50,7 +50,7 @@ fn install_reports_a_client_without_team_support() {
 #[test]
 fn install_without_a_client_writes_hooks_that_every_client_supports() {
     let home = Home::with("{}");
-    std::fs::remove_file(home.at("bin/claude")).unwrap();
+    home.remove_client();
     assert_snapshot!(home.ok("install").err, @"
     installed 13 hooks in ~/.claude/settings.json
     each runs ~/bin/teamkeep-hook
@@ -71,12 +71,13 @@ fn install_without_a_client_writes_hooks_that_every_client_supports() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "uses a path of Unix")]
 fn install_with_an_unknown_client_keeps_existing_hooks() {
     let home = Home::with(MINE);
     home.ok("install");
     let installed = home.read();
     let record = || std::fs::read_to_string(home.record()).unwrap();
-    std::fs::remove_file(home.at("bin/claude")).unwrap();
+    home.remove_client();
     assert_snapshot!(home.ok("install").err, @"
     nothing to do: ~/.claude/settings.json already has all 17 hooks
     note: `claude` not found in PATH; the installed hooks are unchanged
@@ -116,6 +117,7 @@ fn install_counts_replaced_and_removed_hooks() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "needs a pipe with a name")]
 fn install_reports_the_wait_for_a_hanging_client_and_ends_it() {
     let home = Home::with("{}");
     std::fs::remove_file(home.at("bin/claude.says")).unwrap();
@@ -134,6 +136,7 @@ fn install_reports_the_wait_for_a_hanging_client_and_ends_it() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "puts a shell script into the current directory")]
 fn install_does_not_run_a_client_from_the_current_directory() {
     let home = Home::new();
     std::fs::rename(home.at("bin/claude"), home.at("claude")).unwrap();
@@ -150,6 +153,7 @@ fn install_does_not_run_a_client_from_the_current_directory() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn hooks_do_not_run_a_program_of_the_current_directory() {
     let home = Home::new();

@@ -1,5 +1,6 @@
 //! `teamkeep install` and `uninstall` on settings files that are not as one would like them: nothing of theirs is lost.
 
+#[cfg(unix)]
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
@@ -99,6 +100,7 @@ fn install_warns_about_a_file_that_claude_code_will_skip() {
     assert!(home.ok("install").err.starts_with("nothing to do: "));
 }
 
+#[cfg(unix)]
 #[test]
 fn install_preserves_a_symlink() {
     let home = Home::new();
@@ -123,6 +125,7 @@ fn install_preserves_a_symlink() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "the error is that of Unix")]
 fn install_rejects_a_path_that_is_not_a_file_or_has_no_directory() {
     let home = Home::new();
     assert_snapshot!(home.run("install --settings .claude").err, @"
@@ -139,6 +142,7 @@ fn install_rejects_a_path_that_is_not_a_file_or_has_no_directory() {
     ");
 }
 
+#[cfg(unix)]
 #[test]
 fn install_leaves_an_unwritable_directory_unchanged() {
     let home = Home::with(MINE);
@@ -232,6 +236,7 @@ fn uninstall_restores_unusual_files_byte_for_byte() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn install_preserves_the_owner_of_a_file() {
     let home = Home::with(MINE);
@@ -265,12 +270,14 @@ fn install_preserves_the_owner_of_a_file() {
 }
 
 /// Without root there is no file of somebody else's but one that cannot be written.
+#[cfg(unix)]
 fn assert_install_fails_on_a_read_only_file(home: &Home) {
     std::fs::set_permissions(home.settings(), std::fs::Permissions::from_mode(0o444)).unwrap();
     assert_eq!(home.run("install").code, Some(1));
     assert_eq!(home.read(), MINE);
 }
 
+#[cfg(unix)]
 #[test]
 fn uninstall_does_not_write_a_read_only_file() {
     let home = Home::with(MINE);
@@ -301,6 +308,7 @@ fn uninstall_does_not_write_a_read_only_file() {
     assert_eq!(home.read(), MINE);
 }
 
+#[cfg(unix)]
 #[test]
 fn install_leaves_a_broken_link_unchanged() {
     let home = Home::new();

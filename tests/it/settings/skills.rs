@@ -1,5 +1,6 @@
 //! `teamkeep install --skills`, and how `uninstall` removes the skill.
 
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
@@ -64,6 +65,7 @@ fn skill_of_an_earlier_version_is_replaced_and_an_edited_one_is_kept() {
     assert_eq!(std::fs::read_to_string(skill(&home)).unwrap(), "edited");
 }
 
+#[cfg(unix)]
 #[test]
 fn link_in_place_of_the_skill_is_not_followed() {
     let home = Home::with(MINE);

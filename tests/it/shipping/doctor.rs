@@ -1,6 +1,5 @@
 //! `teamkeep doctor` on shipping.
 
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -8,14 +7,15 @@ use teamkeep_model::time::parse;
 use teamkeep_store::shipping::Last;
 
 use super::ship_sandbox::{SHIP, ShipSandbox};
-use crate::support::sandbox::START;
+use crate::support::access::set_mode;
+use crate::support::sandbox::{START, unix_paths};
 
 /// The findings of the check, each as `verdict: line => fix`.
 fn findings(ship: &ShipSandbox) -> Vec<String> {
     let value: Value = serde_json::from_str(&ship.run(&["doctor", "--json"]).out).unwrap();
     let checks = value["checks"].as_array().unwrap().iter().filter(|check| check["code"] == "shipping");
-    let root = ship.sandbox.home().parent().unwrap().display().to_string();
-    let text = |value: &Value| value.as_str().unwrap_or("none").replace(&root, "");
+    let home = ship.sandbox.home();
+    let text = |value: &Value| unix_paths(value.as_str().unwrap_or("none"), home.parent().unwrap(), "");
     checks
         .map(|check| {
             format!("{}: {} => {}", text(&check["verdict"]), text(&check["what"]), text(&check["fix"]))
@@ -50,7 +50,7 @@ fn a_missing_program_open_secrets_a_damaged_state_and_a_backlog_are_reported() {
     let ship = ShipSandbox::bare();
     let home = ship.sandbox.home();
     std::fs::write(home.join("headers"), "Authorization: Bearer x\n").unwrap();
-    std::fs::set_permissions(home.join("headers"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    set_mode(home.join("headers"), 0o644);
     let config =
         "otlp-headers-file = \"~/headers\"\npseudonym-key-file = \"~/key\"\nkeep-unshipped = \"9 KiB\"\n";
     ship.sandbox.configure(&format!("{SHIP}{config}[log]\nsegment-size = \"4 KiB\"\n"));

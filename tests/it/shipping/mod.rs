@@ -5,5 +5,6 @@ pub mod command;
 pub mod doctor;
 pub mod retention;
 pub mod ship_sandbox;
+#[cfg(unix)]
 pub mod starts;
 pub mod trace_parent;

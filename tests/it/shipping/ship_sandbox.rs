@@ -1,6 +1,5 @@
 //! A sandbox with a copy of the program, beside which there is a script named `teamkeep-ship`, or none.
 
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -9,7 +8,7 @@ use teamkeep_config::{Config, Ship};
 use teamkeep_store::shipping::{Destination, Shipping};
 use teamkeep_system::paths::Paths;
 
-use crate::support::programs::copy_programs;
+use crate::support::programs::{copy_programs, program_name};
 use crate::support::sandbox::{CommandResult, Sandbox, feed, kebab};
 
 pub const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -33,7 +32,8 @@ impl ShipSandbox {
 
     pub fn new() -> ShipSandbox {
         let ship = ShipSandbox::bare();
-        symlink(script(), ship.sandbox.keep("../bin/teamkeep-ship")).unwrap();
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(script(), ship.sandbox.keep("../bin/teamkeep-ship")).unwrap();
         ship
     }
 
@@ -42,7 +42,7 @@ impl ShipSandbox {
             ["hook", args @ ..] => ("teamkeep-hook", args),
             args => ("teamkeep", args),
         };
-        let mut command = Command::new(self.sandbox.keep("../bin").join(program));
+        let mut command = Command::new(self.sandbox.keep("../bin").join(program_name(program)));
         self.sandbox.dress(&mut command);
         command.args(args);
         command

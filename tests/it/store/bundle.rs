@@ -1,11 +1,11 @@
 //! `teamkeep export` and `import`: what is carried away, and what becomes of it on another machine.
 
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::bundle_sandbox::{SESSION, TEAM, ended, export, file, import, outputs, unpacked};
+use crate::support::access::assert_mode;
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{ContentDamage, Sandbox, below, feed};
 
@@ -13,7 +13,7 @@ use crate::support::sandbox::{ContentDamage, Sandbox, below, feed};
 fn an_export_is_private_reproducible_and_overwritten_only_with_force() {
     let sandbox = ended("go");
     let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
-    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert_mode(&path, 0o600);
     let first = std::fs::read(&path).unwrap();
     let result = sandbox.run(&["export", TEAM, "-o", path.to_str().unwrap()]);
     let taken = format!(

@@ -260,6 +260,7 @@ fn damage_is_found_and_existing_files_are_stored_again() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "fills the disk with the limits of a shell")]
 fn a_full_disk_and_a_held_lock_lose_nothing() {
     let sandbox = Sandbox::new();
     sandbox.configure("[log]\nlock-patience = \"20ms\"\n");

@@ -162,7 +162,7 @@ fn a_run_whose_tasks_were_erased_is_shown_without_its_texts() {
 fn the_policy_sees_texts_that_are_not_stored() {
     let sandbox = Sandbox::judging();
     sandbox.write_config(&format!(
-        "{VEILED}[[policy.completion-check.check]]\nrun = \"echo hush output; false\"\nsubject = \"*parser*\"\n\
+        "{VEILED}[[policy.completion-check.check]]\nrun = \"echo hush output && exit 1\"\nsubject = \"*parser*\"\n\
          [[rule]]\nname = \"r\"\naction = \"block\"\nreason = \"no hush here\"\nmatch = {{ \"/tool_input/command\" = \"*hush*\" }}\n"
     ));
     let lead = Lead::of(&sandbox, SESSION);

@@ -5,6 +5,7 @@ pub mod bundle_refused;
 pub mod bundle_sandbox;
 pub mod bundle_traces;
 pub mod damaged_store;
+#[cfg(unix)]
 pub mod killed_calls;
 pub mod large_contents;
 pub mod log;

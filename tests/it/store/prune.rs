@@ -228,9 +228,8 @@ fn an_imported_run_is_pruned_by_its_age_since_the_import() {
 fn concurrent_prunes_run_one_after_the_other() {
     let sandbox = three();
     let lock = sandbox.keep("locks/changes");
-    std::fs::write(&lock, "").unwrap();
-    let file = std::fs::File::open(&lock).unwrap();
-    file.lock().unwrap();
+    std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+    let _held = teamkeep_system::fs::lock(&lock, Duration::ZERO).unwrap().unwrap();
     sandbox.configure("[log]\nlock-patience = \"20ms\"\n");
     let result = sandbox.run(&["prune", "--keep", "0", "--yes"]);
     assert_eq!(result.code, Some(1));

@@ -22,11 +22,12 @@ fn newest(sandbox: &Sandbox, name: &str) -> PathBuf {
 
 #[test]
 fn prune_deletes_nothing_while_the_runs_cannot_be_listed() {
-    for damage in ["missing", "dangling", "file"] {
+    for damage in ["missing", "file"].into_iter().chain(cfg!(unix).then_some("dangling")) {
         let sandbox = three();
         let (runs, away) = (sandbox.keep("runs"), sandbox.keep("away"));
         std::fs::rename(&runs, &away).unwrap();
         match damage {
+            #[cfg(unix)]
             "dangling" => std::os::unix::fs::symlink(sandbox.keep("nowhere"), &runs).unwrap(),
             "file" => std::fs::write(&runs, "").unwrap(),
             _ => {}
@@ -103,6 +104,7 @@ fn an_imported_run_that_continues_here_stays() {
     is_whole(&sandbox);
 }
 
+#[cfg(unix)]
 #[test]
 fn nothing_is_deleted_behind_a_link_in_place_of_the_temporary_directories() {
     let sandbox = three();

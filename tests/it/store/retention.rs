@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use teamkeep_store::log::Appending;
 
 use super::run_sandbox::{Client, led};
+use crate::hook::concurrency::Dice;
+use crate::support::access::set_time;
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{Sandbox, below, feed, lines};
 
@@ -225,12 +227,15 @@ fn a_process_that_is_killed_while_it_ends_a_run_loses_nothing() {
     }
 }
 
+/// The processes that write at the same time.
+const WRITERS: u32 = 16;
+
 #[test]
 fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing() {
     let sandbox = Sandbox::new();
     sandbox.configure(&TIGHT.replace("4 KiB", "16 KiB").replace("1 B\"", "32 KiB\""));
     let written: BTreeSet<String> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..9u32)
+        let workers: Vec<_> = (1..=WRITERS)
             .map(|worker| {
                 let sandbox = &sandbox;
                 scope.spawn(move || {
@@ -240,7 +245,11 @@ fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing(
                         feed(&mut sandbox.command(&["hook", event]), payload.as_bytes())
                     };
                     lead.roster(1_770_000_000_000 + i64::from(worker), &["alice"]);
+                    let start = Instant::now();
                     hook("session-start", json!({"source": "startup"}));
+                    // How long a call takes on this machine.
+                    let mut usual = start.elapsed();
+                    let mut dice = Dice(worker.into());
                     let mut written = Vec::new();
                     for number in 0..30 {
                         let mark = format!("{worker}-{number}");
@@ -253,14 +262,17 @@ fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing(
                             let mut input = child.stdin.take().unwrap();
                             let _ = std::io::Write::write_all(&mut input, payload.as_bytes());
                             drop(input);
-                            std::thread::sleep(Duration::from_micros(u64::from(worker) * 400));
+                            // At any moment of a call, also after its end.
+                            std::thread::sleep(usual * dice.roll(110) as u32 / 100);
                             let _ = child.kill();
                             if child.wait().unwrap().success() {
                                 written.push(mark);
                             }
                             continue;
                         }
+                        let start = Instant::now();
                         assert_eq!(hook("user-prompt-submit", fields).code, Some(0));
+                        usual = start.elapsed();
                         written.push(mark);
                     }
                     if worker % 2 == 0 {
@@ -298,8 +310,8 @@ fn writers_that_are_killed_and_a_log_that_is_kept_small_lose_and_double_nothing(
     };
     sandbox.set_clock(3 * DAY);
     let before = reports(&sandbox);
-    assert_eq!(before.len(), 8);
-    Lead::of(&sandbox, &session(9)).hook("Stop", json!({}));
+    assert_eq!(before.len(), WRITERS as usize);
+    Lead::of(&sandbox, &session(99)).hook("Stop", json!({}));
     sandbox.run(&["finish"]);
     assert!(prompts(&sandbox).is_superset(&written));
     // A team that has not ended has a duration until now.
@@ -339,7 +351,7 @@ fn a_call_that_is_late_for_a_pruned_run_brings_no_run_back() {
     log.append(line, teamkeep_model::time::parse("2026-02-03T04:05:06Z").unwrap(), how).unwrap();
     assert!(sandbox.teams().is_empty());
     sandbox.printed(&["verify"]);
-    std::fs::File::open(log.dir()).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    set_time(log.dir(), std::time::UNIX_EPOCH);
     sandbox.printed(&["prune", "--yes"]);
     assert!(!log.dir().exists());
 }

@@ -1,10 +1,10 @@
 //! What the tests of runs share: two sessions, a team that has begun, and processes that stand for clients.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
+use teamkeep_system::os;
 
 use crate::support::client_files::Lead;
+use crate::support::programs::waiting_process;
 use crate::support::sandbox::Sandbox;
 
 pub const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -15,7 +15,7 @@ pub struct Client(pub std::process::Child);
 
 impl Client {
     pub fn start() -> Client {
-        Client(Command::new("sleep").arg("600").spawn().unwrap())
+        Client(waiting_process().spawn().unwrap())
     }
 }
 
@@ -37,7 +37,7 @@ pub fn led<'a>(sandbox: &'a Sandbox, client: &Client) -> Lead<'a> {
 
 /// The number of a process that has ended.
 pub fn ended_process() -> u32 {
-    let mut child = Command::new("true").spawn().unwrap();
+    let mut child = os::process::shell("exit 0").spawn().unwrap();
     let pid = child.id();
     child.wait().unwrap();
     pid

@@ -107,7 +107,7 @@ fn a_missing_content_is_reported_where_it_is_named() {
 fn verify_finds_a_damaged_transcript() {
     let sandbox = ended();
     let files = below(&sandbox.keep("runs"));
-    let packed = files.iter().find(|path| path.to_string_lossy().contains("/transcripts/")).unwrap();
+    let packed = files.iter().find(|path| path.parent().unwrap().ends_with("transcripts")).unwrap();
     let bytes = std::fs::read(packed).unwrap();
     std::fs::write(packed, &bytes[..bytes.len() - 9]).unwrap();
     let (_, found) = only(&sandbox, &[]);
@@ -242,6 +242,7 @@ fn a_name_in_a_damaged_file_cannot_drive_the_terminal() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "Windows moves no directory with an open file: the run stays")]
 fn a_run_that_is_pruned_during_verify_is_not_damaged() {
     let sandbox = ended();
     let archive = sandbox.archive();

@@ -1,12 +1,14 @@
 //! A home of its own for a command, with a client that is none.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use teamkeep_system::os;
 use tempfile::TempDir;
 
+use super::programs::{link_programs, pass_system_variables, program_name, put_client};
+use super::sandbox::{native, unix_paths};
 use super::scratch::scratch;
 
 /// Settings that somebody has made.
@@ -29,8 +31,7 @@ impl Home {
         let home = Home { dir: scratch() };
         std::fs::create_dir_all(home.at("bin")).unwrap();
         std::fs::create_dir_all(home.at(".claude")).unwrap();
-        symlink(env!("CARGO_BIN_EXE_teamkeep"), home.at("bin/teamkeep")).unwrap();
-        symlink(env!("CARGO_BIN_EXE_teamkeep-hook"), home.at("bin/teamkeep-hook")).unwrap();
+        link_programs(&home.at("bin"));
         home.client("2.1.332 (Claude Code)");
         home
     }
@@ -42,7 +43,22 @@ impl Home {
     }
 
     pub fn at(&self, path: &str) -> PathBuf {
-        self.dir.path().join(path)
+        self.dir.path().join(native(path))
+    }
+
+    /// A program in the directory of the search path.
+    pub fn program(&self, name: &str) -> PathBuf {
+        self.at("bin").join(program_name(name))
+    }
+
+    /// A program as hooks call it: for a POSIX shell, with slashes on Windows, too.
+    pub fn hook_command(&self, name: &str) -> String {
+        self.program(name).to_str().unwrap().replace(std::path::MAIN_SEPARATOR, "/")
+    }
+
+    /// Removes the client.
+    pub fn remove_client(&self) {
+        std::fs::remove_file(put_client(&self.at("bin"))).unwrap();
     }
 
     pub fn settings(&self) -> PathBuf {
@@ -59,17 +75,27 @@ impl Home {
 
     /// Puts a client on the search path that says this.
     pub fn client(&self, says: &str) {
-        // A link: a script written here would be busy while another test's child still has it open.
-        let client = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/claude");
-        let _ = symlink(client, self.at("bin/claude"));
+        put_client(&self.at("bin"));
         std::fs::write(self.at("bin/claude.says"), format!("{says}\n")).unwrap();
     }
 
     pub fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(self.at("bin/teamkeep"));
+        self.command_of(&self.program("teamkeep"), line)
+    }
+
+    /// The same with a program at another place.
+    pub fn command_of(&self, program: &Path, line: &str) -> Command {
+        let mut command = Command::new(program);
         command.args(line.split_whitespace()).env_clear().current_dir(self.dir.path());
-        command.env("HOME", self.dir.path()).env("PATH", self.at("bin")).env("TZ", "UTC");
+        pass_system_variables(&mut command);
+        command.env(os::HOME_VARIABLE, self.dir.path()).env("PATH", self.at("bin")).env("TZ", "UTC");
         command.env("TEAMKEEP_NOW", "2026-02-03T04:05:06.789Z");
+        // No variable names the directories of Windows in which they are otherwise.
+        let config = self.at(".config/teamkeep/teamkeep.toml");
+        if cfg!(windows) {
+            command.env("TEAMKEEP_HOME", self.at(".local/share/teamkeep"));
+            command.envs(config.exists().then_some(("TEAMKEEP_CONFIG", config)));
+        }
         command
     }
 
@@ -130,7 +156,7 @@ impl Home {
 /// Runs a command and takes down what it says.
 pub fn result(home: &Path, command: &mut Command) -> CommandResult {
     let output = command.output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap().replace(home.to_str().unwrap(), "~");
+    let text = |bytes: Vec<u8>| unix_paths(&String::from_utf8(bytes).unwrap(), home, "~");
     CommandResult { code: output.status.code(), out: text(output.stdout), err: hashes(&text(output.stderr)) }
 }
 

@@ -156,9 +156,10 @@ fn place(sandbox: &Sandbox, step: &Value, files: &mut Files) {
     }
 }
 
-/// The same text in the stage's home.
+/// The same text in the stage's home. On Windows its path has slashes, because the text may be JSON, or JSON in JSON.
 pub fn local(sandbox: &Sandbox, text: &str) -> String {
-    let home = sandbox.home().canonicalize().unwrap().into_os_string().into_string().unwrap();
+    let home = if cfg!(windows) { sandbox.home() } else { sandbox.home().canonicalize().unwrap() };
+    let home = home.to_str().unwrap().replace(std::path::MAIN_SEPARATOR, "/");
     let slug: String =
         (home.clone() + "/").chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     text.replace(HOME, &home).replace(SLUG, &slug)

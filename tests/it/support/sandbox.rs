@@ -12,9 +12,11 @@ use teamkeep_model::time;
 use teamkeep_store::archive::Archive;
 use teamkeep_store::log::{EventLog, Logs, Segment};
 use teamkeep_system::env::Env;
+use teamkeep_system::os;
 use teamkeep_system::paths::Paths;
 use tempfile::TempDir;
 
+use super::programs::pass_system_variables;
 use super::scratch::scratch;
 
 /// When the first call of a stage is made.
@@ -83,12 +85,12 @@ impl Sandbox {
 
     /// A path below the client's directory.
     pub fn client(&self, path: &str) -> PathBuf {
-        self.home().join(".claude").join(path)
+        self.home().join(".claude").join(native(path))
     }
 
     /// A path below our store.
     pub fn keep(&self, path: &str) -> PathBuf {
-        self.dir.path().join("keep").join(path)
+        self.dir.path().join("keep").join(native(path))
     }
 
     /// From here on, hooks run `teamkeep hook`, as before there was a hook program.
@@ -115,10 +117,11 @@ impl Sandbox {
     /// Gives a command the stage's directory and environment.
     pub fn dress(&self, command: &mut Command) {
         command.env_clear().current_dir(self.home().join("parser"));
+        pass_system_variables(command);
         command
-            .env("HOME", self.home())
+            .env(os::HOME_VARIABLE, self.home())
             .env("TEAMKEEP_HOME", self.keep(""))
-            .env("PATH", "/usr/bin:/bin")
+            .env("PATH", os::SEARCH_PATH)
             .env("TZ", "UTC");
         let config = self.dir.path().join("teamkeep.toml");
         command.envs(config.exists().then_some(("TEAMKEEP_CONFIG", config)));
@@ -320,9 +323,7 @@ impl Sandbox {
     /// Kills a process of the binary with these first arguments; returns whether one ran here.
     pub fn kill(&self, args: &str) -> bool {
         let Some(process) = process(self.dir.path(), args) else { return false };
-        let id = process.file_name().unwrap().to_str().unwrap().parse().unwrap();
-        let id = rustix::process::Pid::from_raw(id).unwrap();
-        let _ = rustix::process::kill_process(id, rustix::process::Signal::KILL);
+        os::process::kill(process.file_name().unwrap().to_str().unwrap().parse().unwrap());
         true
     }
 
@@ -353,6 +354,10 @@ impl Drop for Sandbox {
 /// The process of the binary with these first arguments that runs in this directory. Where there is no `/proc`, nobody can
 /// say.
 fn process(dir: &Path, args: &str) -> Option<PathBuf> {
+    // wine shows the one of Linux.
+    if cfg!(windows) {
+        return None;
+    }
     let of = |process: &Path, name: &str| std::fs::read(process.join(name)).unwrap_or_default();
     let has = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|window| window == word);
     let lines = ["teamkeep", "teamkeep-hook"].map(|program| format!("{program} {args} ").replace(' ', "\0"));
@@ -360,6 +365,36 @@ fn process(dir: &Path, args: &str) -> Option<PathBuf> {
     let is_called = |called: &[u8]| lines.iter().any(|line| has(called, line.as_bytes()));
     let mut running = processes.filter(|process| is_called(&of(process, "cmdline")));
     running.find(|process| has(&of(process, "environ"), dir.as_os_str().as_encoded_bytes()))
+}
+
+/// A relative path with the separators of this system, which messages show.
+pub fn native(path: &str) -> PathBuf {
+    path.split('/').collect()
+}
+
+/// Replaces a directory by a name, and spells the paths in it as on Unix.
+pub fn unix_paths(text: &str, dir: &Path, name: &str) -> String {
+    let dir = dir.to_str().unwrap();
+    // Commands for a POSIX shell have slashes on Windows, too.
+    let text = text.replace(&dir.replace(std::path::MAIN_SEPARATOR, "/"), dir);
+    let mut parts = text.split(dir);
+    let mut all = parts.next().unwrap().to_owned();
+    for part in parts {
+        let is_quoted = cfg!(windows) && all.ends_with('\'');
+        let ends = |c: char| if is_quoted { c == '\'' } else { " \n\"'`,;".contains(c) };
+        let (path, mut rest) = part.split_at(part.find(ends).unwrap_or(part.len()));
+        let mut path = path.to_owned();
+        if cfg!(windows) {
+            path = path.replace('\\', "/").replace(".exe", "").replace(".cmd", "");
+        }
+        // It is only quoted because of its backslashes.
+        if is_quoted && !path.contains(' ') {
+            all.pop();
+            rest = rest.strip_prefix('\'').unwrap_or(rest);
+        }
+        all.extend([name, &path, rest]);
+    }
+    all
 }
 
 /// Runs a command with this on stdin.

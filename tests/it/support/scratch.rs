@@ -13,7 +13,7 @@ const ENOUGH: u64 = 4 << 30;
 /// A directory in memory, or among the system's temporary files.
 pub fn scratch() -> TempDir {
     let memory = Path::new(MEMORY);
-    let has_space = os::files::free_space(memory).is_ok_and(|free| free >= ENOUGH);
+    let has_space = cfg!(unix) && os::files::free_space(memory).is_ok_and(|free| free >= ENOUGH);
     let in_memory = if has_space { tempfile::tempdir_in(memory).ok() } else { None };
     in_memory.unwrap_or_else(|| tempfile::tempdir().unwrap())
 }

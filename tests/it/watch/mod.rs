@@ -3,6 +3,7 @@
 pub mod keys;
 pub mod mouse;
 pub mod screens;
+#[cfg(unix)]
 pub mod terminal;
 
 use anstream::adapter::strip_str;
