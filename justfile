@@ -14,7 +14,7 @@ proof:
 live *ARGS:
     cargo test --locked --test live -- --live {{ARGS}}
 
-# Run the tests of the crates for Windows, in wine. It installs wine and mingw from Debian.
+# Run the tests for Windows, in wine. It installs wine and mingw from Debian. It takes half an hour.
 windows *ARGS:
     scripts/windows.sh {{ARGS}}
 
