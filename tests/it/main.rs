@@ -7,8 +7,9 @@
 //!
 //! | Left out | Reason |
 //! |---|---|
-//! | `docs::pictures`, `watch::terminal`, and tests with `Terminal` | a terminal of Unix |
-//! | `docs::outputs`, `docs::packaging`, `docs::system_packages`, `settings::install_sh*` | shell scripts, and packages for Unix |
+//! | `docs`, but for `completion` | pages, packages and outputs, which are those of Unix |
+//! | `watch::terminal`, and tests with `Terminal` | a terminal of Unix |
+//! | `settings::install_sh*` | shell scripts |
 //! | `doctor::hooks`, `hook::crashes_legacy`, `settings::plugin*`, `shipping::starts` | shell scripts as programs |
 //! | `doctor::managed`, `settings::left_out`, `settings::managed*`, `settings::redirected` | directories of the system in a namespace of Linux |
 //! | `hook::fallback_store`, `hook::hook_stderr` | users and permissions of files |
