@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::tasks::erased;
 use crate::support::access::assert_mode;
 use crate::support::reenact::Trace;
-use crate::support::sandbox::{CommandResult, ContentDamage, Sandbox, below, feed};
+use crate::support::sandbox::{CommandResult, ContentDamage, Sandbox, below, feed, unix_paths};
 
 fn to(sandbox: &Sandbox, run: &str, dir: &Path, more: &[&str]) -> CommandResult {
     sandbox.run(&[&["restore", run, "--files", dir.to_str().unwrap()], more].concat())
@@ -87,7 +87,7 @@ fn without_a_moment_the_last_state_of_each_file_is_restored() {
     let result = to(&sandbox, "session-aaaaaaaa", &dir, &["--dry-run"]);
     assert_eq!((result.code, dir.exists()), (Some(0), false));
     assert!(result.err.starts_with("to do it: ") && !result.err.contains("--dry-run"), "{}", result.err);
-    insta::assert_snapshot!(result.out.replace(sandbox.home().to_str().unwrap(), "~"), @r#"
+    insta::assert_snapshot!(unix_paths(&result.out, &sandbox.home(), "~"), @r#"
     session-aaaaaaaa 78850aef5bad4835
     last recorded state
     would restore 5 files in ~/out
