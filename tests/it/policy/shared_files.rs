@@ -65,6 +65,7 @@ fn explains(sandbox: &Sandbox, payload: &Value) -> CommandResult {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no git")]
 fn a_collision_is_blocked_until_the_file_is_read_again() {
     let sandbox = busy(BLOCK);
     let file = tree(&sandbox, "parser").join("src/parser.rs");
@@ -85,6 +86,7 @@ fn a_collision_is_blocked_until_the_file_is_read_again() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no git")]
 fn repeated_collisions_are_allowed_after_max_blocks_and_during_a_pause() {
     let sandbox = busy(BLOCK);
     let file = tree(&sandbox, "parser").join("src/parser.rs");
@@ -107,6 +109,7 @@ fn repeated_collisions_are_allowed_after_max_blocks_and_during_a_pause() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no git")]
 fn without_the_gate_nothing_is_kept_about_files() {
     let sandbox = busy("");
     let file = tree(&sandbox, "parser").join("src/parser.rs");
@@ -131,6 +134,7 @@ fn strange_paths_neither_fail_nor_block() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no git")]
 fn a_backtest_repeats_the_recorded_collision_and_explain_judges_only_a_new_call() {
     let sandbox = busy("[policy.edit-collision]\nmode = \"warn\"\n");
     let file = tree(&sandbox, "parser").join("src/parser.rs");
@@ -176,6 +180,7 @@ fn runs(sandbox: &Sandbox, agent: &str, directory: &Path, command: &str) -> Comm
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no git")]
 fn git_commands_that_concern_the_work_of_another_agent_are_blocked() {
     let sandbox = busy(GIT);
     let root = tree(&sandbox, "parser");
@@ -215,6 +220,7 @@ fn git_commands_that_concern_the_work_of_another_agent_are_blocked() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no git")]
 fn a_command_that_is_not_understood_is_allowed_and_explain_says_so() {
     let sandbox = busy(GIT);
     let root = tree(&sandbox, "parser");
@@ -231,6 +237,7 @@ fn a_command_that_is_not_understood_is_allowed_and_explain_says_so() {
 }
 
 #[test]
+#[cfg_attr(windows, ignore = "wine has no git")]
 fn a_damaged_record_harms_no_call() {
     let sandbox = busy(&format!("{BLOCK}[policy.history-rewrite]\nmode = \"block\"\n"));
     let file = tree(&sandbox, "parser").join("src/parser.rs");
