@@ -181,7 +181,10 @@ fn an_import_is_complete_or_not_there() {
     let scene = Scene::of(Sandbox::new());
     scene.kill(&["import", path.to_str().unwrap()], "", |sandbox| {
         let is_there = !sandbox.teams().is_empty();
-        sandbox.printed(&["verify"]);
+        // The first call creates the store: before it, `verify` warns that there is none.
+        if sandbox.keep("").exists() {
+            sandbox.printed(&["verify"]);
+        }
         assert_eq!(import(sandbox, &path).code, Some(i32::from(is_there)));
         assert_eq!(outputs(sandbox), outputs(&one));
         assert!(!sandbox.keep("tmp/import").exists());
