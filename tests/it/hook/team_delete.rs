@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::client_files::Lead;
+use crate::support::programs::waiting_process;
 use crate::support::sandbox::{CommandResult, Sandbox, below, feed, unix_paths};
 
 const SESSION: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -344,7 +345,7 @@ fn problem_of_another_team_does_not_block_a_team_delete() {
 fn what_the_lead_writes_after_a_team_delete_is_archived_when_its_session_ends() {
     let sandbox = Sandbox::new();
     sandbox.configure("");
-    let mut client = Command::new("sleep").arg("60").spawn().unwrap();
+    let mut client = waiting_process().spawn().unwrap();
     let lead = Lead { pid: Some(client.id()), ..team(&sandbox) };
     lead.start("startup");
     lead.says("user", json!("Delete the team."));
