@@ -1,24 +1,27 @@
 #!/bin/sh
 # Checks that the workspace compiles for macOS and Windows. Nothing is linked, so no C compiler for them is needed: the output of the
-# C compiler is an empty file.
+# C compiler, and of the archiver of Microsoft, is an empty file.
 #
 #   scripts/check_targets.sh [TARGET…]
 set -eu
 cd "$(dirname "$0")/.."
 if [ "${1:-}" = --cc ]; then
     while [ $# -gt 0 ]; do
-        if [ "$1" = -o ]; then
-            : >"$2"
-        fi
+        case $1 in
+            -o) : >"$2" ;;
+            -out:*) : >"${1#-out:}" ;;
+        esac
         shift
     done
     exit 0
 fi
-[ $# -gt 0 ] || set -- aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-gnu
+[ $# -gt 0 ] || set -- aarch64-apple-darwin x86_64-apple-darwin x86_64-pc-windows-gnu x86_64-pc-windows-msvc
 rustup target add "$@"
 for target in "$@"; do
     name=$(echo "$target" | tr - _)
     echo "= $target"
-    env "CC_$name=$PWD/scripts/check_targets.sh --cc" "AR_$name=ar" SDKROOT=/ \
+    none="$PWD/scripts/check_targets.sh --cc" ar=ar
+    case $target in *-msvc) ar=$none ;; esac
+    env "CC_$name=$none" "AR_$name=$ar" SDKROOT=/ \
         cargo check --locked --workspace --target "$target"
 done
