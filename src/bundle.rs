@@ -20,13 +20,13 @@ use tempfile::{SpooledTempFile, spooled_tempfile};
 
 use crate::verify::{DamageKind, Scope, Verifier};
 use teamkeep_config::Config;
-use teamkeep_history::timeline::RunCatalog;
+use teamkeep_history::timeline::{RunCatalog, is_client_gone};
 use teamkeep_history::{Range, Reader};
 use teamkeep_model::event::{Actor, Event, Recorded, SafeName};
 use teamkeep_model::time::Timestamp;
 use teamkeep_redact::Redactor;
 use teamkeep_store::archive::{
-    Archive, Change, ContentWriter, ExclusiveArchive, Imported, Interval, RunRecord, Snapshot,
+    Archive, Change, ContentWriter, EndedBy, ExclusiveArchive, Imported, Interval, RunRecord, Snapshot,
     StoredTranscript, hash as content_hash, is_hash, is_run_id, put_transcript, worktree_of,
 };
 use teamkeep_store::log::{Logs, SegmentName};
@@ -98,9 +98,13 @@ pub fn export<W: Write>(
     }
     let transcripts = exporter.add_transcripts(run)?;
     let mut events = BufWriter::new(spooled_tempfile(MEMORY_BYTES));
-    let errors = catalog.lines_of(run, |line| match redactor {
-        Some(redactor) => events.write_all(&redact_event(redactor, &line.recorded)?),
-        None => writeln!(events, "{}", line.text.trim_ascii()),
+    let mut last = run.started_at;
+    let errors = catalog.lines_of(run, |line| {
+        last = last.max(line.recorded.at);
+        match redactor {
+            Some(redactor) => events.write_all(&redact_event(redactor, &line.recorded)?),
+            None => writeln!(events, "{}", line.text.trim_ascii()),
+        }
     })?;
     exporter.problems.extend(errors.first.iter().map(ToString::to_string));
     let events = events.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -116,6 +120,10 @@ pub fn export<W: Write>(
     let redacted = redactor.map(Redactor::counts).or(former.redacted);
     let imported = Imported { from: span.from, until: span.until, redacted, ..Imported::default() };
     record.imported = Some(imported);
+    if run.ended_at.is_none() && is_client_gone(&catalog.archive, run) {
+        // As the next session marks it here. On another machine nothing else shows it.
+        (record.ended_at, record.ended_by) = (Some(last), Some(EndedBy::Crashed));
+    }
     // It means nothing on another machine.
     (record.config_dir, record.shares_name) = (None, false);
 

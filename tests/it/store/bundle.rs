@@ -1,5 +1,6 @@
 //! `teamkeep export` and `import`: what is carried away, and what becomes of it on another machine.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use super::bundle_sandbox::{SESSION, TEAM, ended, export, file, import, outputs, unpacked};
 use crate::support::access::assert_mode;
 use crate::support::client_files::Lead;
+use crate::support::programs::waiting_process;
 use crate::support::sandbox::{ContentDamage, Sandbox, below, feed};
 
 #[test]
@@ -276,4 +278,35 @@ fn a_running_run_is_exported_with_its_current_transcripts() {
     assert_eq!(entries, sandbox.printed(&["log", TEAM, "--json"]));
     assert!(sandbox.printed(&["list"]).contains("● "));
     assert!(!elsewhere.printed(&["list"]).contains("● "), "nothing of it runs here");
+}
+
+#[test]
+fn a_run_whose_claude_code_was_killed_is_crashed_also_elsewhere() {
+    let sandbox = Sandbox::new();
+    let mut client = waiting_process().spawn().unwrap();
+    let lead = Lead { pid: Some(client.id()), ..Lead::of(&sandbox, SESSION) };
+    lead.roster(1_000, &["alice"]);
+    lead.task("1", "in_progress", Some("alice"));
+    lead.start("startup");
+    lead.hook("UserPromptSubmit", json!({"prompt": "go"}));
+    client.kill().unwrap();
+    client.wait().unwrap();
+    let path = export(&sandbox, TEAM, "run.tar.gz", &[]);
+    let elsewhere = Sandbox::new();
+    assert_eq!(import(&elsewhere, &path).code, Some(0));
+    let verdict = |sandbox: &Sandbox| -> Value {
+        let report = sandbox.printed(&["report", "latest", "--format", "json"]);
+        serde_json::from_str::<Value>(&report).unwrap()["verdict"].clone()
+    };
+    assert_eq!(verdict(&sandbox)["kind"], "crashed");
+    assert_eq!(verdict(&elsewhere), verdict(&sandbox));
+    // What was exported is what the next session records.
+    Lead::of(&sandbox, "bbbbbbbb-0000-4000-8000-000000000002").start("startup");
+    sandbox.finish();
+    let later = export(&sandbox, TEAM, "later.tar.gz", &[]);
+    let end = |path: &Path| -> Value {
+        let run: Value = serde_json::from_slice(&unpacked(path)["run.json"]).unwrap();
+        json!([run["ended_at"], run["ended_by"]])
+    };
+    assert_eq!(end(&later), end(&path));
 }
