@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use teamkeep_system::command::quoted;
+use teamkeep_system::os;
 
 use crate::store::run_sandbox::{ONE, TWO, rows};
 use crate::support::sandbox::{CommandResult, Sandbox};
@@ -287,7 +288,8 @@ fn restore_writes_tasks_where_the_run_was() {
     assert_eq!(result.code, Some(0), "{result:?}");
     assert!(work.dir.join("tasks/session-bbbbbbbb/1.json").exists());
     assert!(!sandbox.client("tasks").exists());
-    let hint = format!("CLAUDE_CONFIG_DIR={} claude --session-id {TWO}", quoted(work.dir.to_str().unwrap()));
+    let variables = [("CLAUDE_CONFIG_DIR", quoted(work.dir.to_str().unwrap()))];
+    let hint = os::shell::with_variables(&variables, &format!("claude --session-id {TWO}"));
     assert!(result.err.contains(&hint), "{}", result.err);
 
     let inside = work.dir.join("then");

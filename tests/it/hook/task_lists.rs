@@ -1,6 +1,7 @@
 //! Sessions that name their task list (`CLAUDE_CODE_TASK_LIST_ID`): that list is the list of their team.
 
 use serde_json::{Value, json};
+use teamkeep_system::os;
 
 use crate::policy::gate_sandbox::{SESSION, TEAM};
 use crate::support::sandbox::{CommandResult, Sandbox};
@@ -245,7 +246,8 @@ fn tasks_are_restored_into_the_list_that_the_team_uses() {
     sandbox.finish();
     let result = restore(&[]);
     assert_eq!(result.code, Some(0), "{result:?}");
-    let opens = format!("CLAUDE_CODE_TASK_LIST_ID={SPELLED} claude --session-id {SESSION}");
+    let variables = [("CLAUDE_CODE_TASK_LIST_ID", SPELLED.to_owned())];
+    let opens = os::shell::with_variables(&variables, &format!("claude --session-id {SESSION}"));
     assert!(result.err.contains(&opens), "{}", result.err);
     assert!(sandbox.client(&format!("tasks/{SPELLED}/2.json")).exists(), "under its own number");
 }
