@@ -289,8 +289,8 @@ fn start_command(
     if !is_found || is_overridden || has_named_team(restore.run) {
         variables.push(("CLAUDE_CODE_TASK_LIST_ID", name.clone()));
     }
-    let mut projects = fs::entries(&restore.client.join("projects"));
     let command = session.as_ref().map_or("claude".to_owned(), |session| {
+        let mut projects = fs::entries(&restore.client.join("projects"));
         let is_known = projects.any(|project| project.path().join(format!("{session}.jsonl")).exists());
         format!("claude {} {session}", if is_known { "--resume" } else { "--session-id" })
     });

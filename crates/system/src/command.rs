@@ -22,19 +22,17 @@ pub fn command_line() -> io::Result<PathBuf> {
     Ok(if is_hook { beside(&running, NAME) } else { running })
 }
 
-/// A program in one of the [`absolute_dirs`] of the search path. On Windows it can also be a script, as npm installs one.
+/// A program in one of the [`absolute_dirs`] of the search path.
 pub fn find(name: &str, env: &Env) -> Option<PathBuf> {
-    let names = os::PROGRAM_SUFFIXES.iter().map(|suffix| format!("{name}{suffix}"));
-    let names: Vec<String> = names.collect();
-    let mut paths = absolute_dirs(env.search.as_deref()?)
-        .flat_map(|dir| names.iter().map(|name| dir.join(name)).collect::<Vec<_>>());
-    paths.find(|path| is_executable(path))
+    candidates(name, env.search.as_deref()?).find(|path| is_executable(path))
 }
 
-/// A name in each of the [`absolute_dirs`] of a search path.
+/// The files that a program with this name can be, in each of the [`absolute_dirs`] of a search path. On Windows it can also be a
+/// script, as npm installs one.
 pub fn candidates(name: &str, search: &OsStr) -> impl Iterator<Item = PathBuf> {
-    let name = file_of(name);
-    absolute_dirs(search).map(move |dir| dir.join(&name))
+    absolute_dirs(search).flat_map(move |dir| {
+        os::PROGRAM_SUFFIXES.iter().map(move |suffix| dir.join(format!("{name}{suffix}")))
+    })
 }
 
 /// The program with this name in the directory of another one.
