@@ -7,7 +7,7 @@
 //!
 //! | Left out | Reason |
 //! |---|---|
-//! | `docs`, but for `completion` | pages, packages and outputs, which are those of Unix |
+//! | `docs` | pages, packages and outputs, which are those of Unix |
 //! | `watch::terminal`, and tests with `Terminal` | a terminal of Unix |
 //! | `settings::install_sh*` | shell scripts |
 //! | `doctor::hooks`, `hook::crashes_legacy`, `settings::plugin*`, `shipping::starts` | shell scripts as programs |
@@ -23,6 +23,7 @@
 // Tests that are left out on Windows are the only ones that use some helpers.
 #![cfg_attr(windows, allow(dead_code, unused_imports))]
 
+#[cfg(unix)]
 mod docs;
 mod doctor;
 mod fuzz;

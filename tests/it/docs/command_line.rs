@@ -6,10 +6,8 @@ use teamkeep::cli::{Cli, GROUPS, MORE};
 use teamkeep_system::error::EXIT_CODES;
 
 use crate::support::client_files::Lead;
-#[cfg(unix)]
 use crate::support::programs::write_program;
 use crate::support::sandbox::Sandbox;
-#[cfg(unix)]
 use crate::support::terminal::Terminal;
 
 const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
@@ -136,7 +134,6 @@ fn a_quiet_command_prints_errors_only() {
     assert_eq!(sandbox.run(&["show", "nowhere", "--quiet"]).err, "error: no run matches \"nowhere\"\n");
 }
 
-#[cfg(unix)]
 #[test]
 fn long_output_on_a_terminal_goes_through_the_pager() {
     let sandbox = sandbox();
@@ -246,7 +243,6 @@ fn an_unknown_value_of_a_filter_is_an_error_with_a_suggestion() {
     assert_eq!(gate, "error: unknown gate \"protect-led\"\nhint: did you mean \"protect-lead\"?\n");
 }
 
-#[cfg(unix)]
 #[test]
 fn a_report_is_opened_in_the_browser() {
     let sandbox = sandbox();

@@ -50,7 +50,6 @@ printf '%s\n' "${COMPREPLY[@]}""#;
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "needs bash")]
 fn names_of_runs_teams_and_agents_are_offered() {
     let sandbox = sandbox();
     let run = sandbox.library().runs[0].run.clone();
@@ -66,7 +65,6 @@ fn names_of_runs_teams_and_agents_are_offered() {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "needs bash")]
 fn closed_lists_and_files_are_offered() {
     let sandbox = sandbox();
     assert_eq!(offered(&sandbox, &["log", "--kind", "message"]), ["message", "message-refused"]);
@@ -81,7 +79,6 @@ fn closed_lists_and_files_are_offered() {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "needs bash")]
 fn a_store_that_cannot_be_read_offers_no_names_and_prints_no_error() {
     let sandbox = sandbox();
     std::fs::remove_dir_all(sandbox.keep("runs")).unwrap();

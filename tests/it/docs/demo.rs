@@ -5,11 +5,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-#[cfg(unix)]
-use crate::support::programs::write_program;
-use crate::support::programs::{copy_programs, program_name};
+use crate::support::programs::{copy_programs, program_name, write_program};
 use crate::support::sandbox::{CommandResult, Sandbox};
-#[cfg(unix)]
 use crate::support::terminal::Terminal;
 
 /// A kept demo: where it is, and what was printed.
@@ -233,7 +230,6 @@ fn two_agents_of_the_demo_changed_one_file() {
     assert_eq!(number["change"]["agent"], "bob", "bob replaced a line of alice");
 }
 
-#[cfg(unix)]
 #[test]
 fn the_board_of_the_demo_begins_with_its_worst_incident() {
     let demo = Demo::kept();
@@ -265,9 +261,6 @@ fn check(hook: Option<&str>) -> CommandResult {
     let bin = sandbox.home().join("my bin");
     std::fs::create_dir(&bin).unwrap();
     copy_programs(&bin);
-    #[cfg(windows)]
-    assert_eq!(hook, None);
-    #[cfg(unix)]
     if let Some(script) = hook {
         std::fs::remove_file(bin.join("teamkeep-hook")).unwrap();
         write_program(&bin.join("teamkeep-hook"), format!("#!/bin/sh\n{script}\n"));
@@ -293,7 +286,6 @@ fn the_check_prints_what_the_hook_program_recorded_and_blocked() {
     assert!(time.strip_suffix(" ms").is_some_and(|time| time.parse::<f64>().is_ok()), "{time}");
 }
 
-#[cfg(unix)]
 #[test]
 fn the_check_fails_with_a_hook_program_that_does_not_work() {
     let end = "\nhint: reinstall teamkeep, then: teamkeep doctor\n";

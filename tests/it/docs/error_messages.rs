@@ -6,7 +6,6 @@ use serde_json::json;
 
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{CommandResult, Sandbox, feed};
-#[cfg(unix)]
 use crate::support::terminal::Terminal;
 
 const SESSION: &str = "1353b3db-0000-4000-8000-000000000001";
@@ -134,7 +133,6 @@ fn a_store_that_is_not_a_directory_is_reported_by_commands_and_hooks() {
     assert!(result.err.ends_with(&format!("; hint: {fix}\n")), "{}", result.err);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_hook_call_that_somebody_typed_is_explained_and_not_recorded() {
     let sandbox = Sandbox::new();
@@ -269,7 +267,6 @@ fn an_empty_result_is_one_lower_case_line() {
 }
 
 /// The lines that a command prints on a terminal.
-#[cfg(unix)]
 fn on_terminal(command: Command, columns: u16) -> Vec<String> {
     let mut terminal = Terminal::with_errors(command, columns);
     terminal.read_all();
@@ -277,7 +274,6 @@ fn on_terminal(command: Command, columns: u16) -> Vec<String> {
     plain.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
-#[cfg(unix)]
 #[test]
 fn messages_wrap_at_the_width_of_the_terminal_with_a_hanging_indent_and_not_in_a_pipe() {
     let sandbox = stage();
@@ -296,7 +292,6 @@ fn messages_wrap_at_the_width_of_the_terminal_with_a_hanging_indent_and_not_in_a
     assert_eq!(piped.err.lines().nth(1), Some(joined.as_str()));
 }
 
-#[cfg(unix)]
 #[test]
 fn a_command_in_a_message_is_not_broken() {
     let sandbox = stage();

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::tasks::{erased, names, read, restored, write_task};
+#[cfg(unix)]
 use crate::docs::completion::offered;
 use crate::support::sandbox::Sandbox;
 
@@ -15,7 +16,7 @@ fn id(plan: &Value) -> &str {
 }
 
 #[test]
-#[cfg_attr(windows, ignore = "needs bash")]
+#[cfg(unix)]
 fn undo_removes_a_list_that_the_restore_created() {
     let sandbox = Sandbox::new();
     erased(&sandbox);
