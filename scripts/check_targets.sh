@@ -1,6 +1,6 @@
 #!/bin/sh
 # Checks that the workspace compiles for macOS and Windows. Nothing is linked, so no C compiler for them is needed: the output of the
-# C compiler, and of the archiver of Microsoft, is an empty file.
+# C compiler, and of Microsoft's archiver, is an empty file.
 #
 #   scripts/check_targets.sh [TARGET…]
 set -eu

@@ -121,8 +121,7 @@ impl HttpService for Patient {
 }
 
 /// Makes an error of 409: `object_store` would take it for an object that exists, but it means that another request was in
-/// progress, or that
-/// a directory is missing.
+/// progress, or that a directory is missing.
 fn without_conflict(answer: HttpResponse) -> Result<HttpResponse, HttpError> {
     if answer.status() == StatusCode::CONFLICT {
         let error = std::io::Error::other(format!("HTTP status {}", answer.status()));

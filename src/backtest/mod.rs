@@ -51,8 +51,7 @@ pub struct Counts {
 }
 
 /// Judges each event of a run, and returns those with a result. A result changes nothing for later events except the counts,
-/// because the event
-/// happened. Only a tool call that was blocked at that time did not.
+/// because the event happened. Only a tool call that was blocked at that time did not.
 pub fn test<'a>(archive: &Archive, record: &'a Record, policy: &Policy, rules: &[Rule]) -> Vec<Found<'a>> {
     let rules = Rules::of(rules);
     let mut replay = Replay::new(archive, record, policy, &rules);

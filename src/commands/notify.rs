@@ -1,7 +1,6 @@
 //! `teamkeep notify watch`: the notifier, which a hook call starts, and which sends notifications about a running team. The
-//! incidents of the
-//! run come from a process of its own, `teamkeep notify look`.
-//! `teamkeep config test-notify` sends a test notification.
+//! incidents of the run come from a process of its own, `teamkeep notify look`. `teamkeep config test-notify` sends a test
+//! notification.
 
 use std::process::{self, ExitCode};
 use std::time::{Duration, Instant};

@@ -361,6 +361,6 @@ mod tests {
         let project = [(SettingsScope::Project, ours()), (SettingsScope::User, json!({}))];
         assert!(!installs(&project, DoctorCheck::HookCommand), "a project's file is everybody's");
         assert!(installs(&[(SettingsScope::User, json!({}))], DoctorCheck::HooksInstalled));
-        assert!(!installs(&[], DoctorCheck::HooksInstalled), "there is no settings file");
+        assert!(!installs(&[], DoctorCheck::HooksInstalled), "without a settings file");
     }
 }

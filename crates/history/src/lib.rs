@@ -7,8 +7,7 @@
 //!
 //! [`timeline`] merges events, snapshots, transcripts and inboxes into the history of a run. [`transcript`] reads Claude Code's
 //! transcripts, [`files`] finds the files that the agents changed, [`report`] sums a run up, and [`search`] finds texts in
-//! everything that is
-//! recorded. `reader` has the lines of several logs in order and assigns each to its run, [`parallel`] the
+//! everything that is recorded. `reader` has the lines of several logs in order and assigns each to its run, [`parallel`] the
 //! threads, and [`Follower`] new lines as they come.
 
 #![warn(unreachable_pub)]

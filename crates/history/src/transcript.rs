@@ -1,8 +1,6 @@
 //! Reads Claude Code's transcripts: messages, tool calls, changes of files, token usage; and the tags with which Claude Code
-//! shows messages
-//! to their recipient: `<teammate-message teammate_id="…">`. No hook call needs it. Their format is internal to Claude Code and
-//! changes with
-//! it, so unknown content is ignored.
+//! shows messages to their recipient: `<teammate-message teammate_id="…">`. No hook call needs it. Their format is internal to
+//! Claude Code and changes with it, so unknown content is ignored.
 
 use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
-//! Keys with a well-known form: a prefix, then characters of one alphabet. And private keys as blocks of text: PEM, OpenSSH,
-//! PGP and PuTTY,
-//! also with line numbers, quoted, and in program text.
+//! Keys with a well-known form: a prefix, then characters of one alphabet. And private keys as blocks of text: PEM, OpenSSH, PGP
+//! and PuTTY, also with line numbers, quoted, and in program text.
 
 use std::ops::Range;
 

@@ -1,8 +1,7 @@
 //! The rows that are shipped: the tables with their columns, and the rows of an event, a run or a machine.
 //!
 //! A column has a type, a description and the function that takes its value from a row. A row is a line of JSON, the same
-//! everywhere: in an
-//! object, in a file, in a log record, and in `--dry-run --json`.
+//! everywhere: in an object, in a file, in a log record, and in `--dry-run --json`.
 
 use std::io::{self, Write};
 

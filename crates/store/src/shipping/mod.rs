@@ -1,6 +1,5 @@
 //! The state of shipping: the segments and runs that each destination has. `teamkeep-ship` writes it; retention, `doctor` and
-//! `prune` read
-//! it. And the segments that are not shipped yet, which retention keeps.
+//! `prune` read it. And the segments that are not shipped yet, which retention keeps.
 //!
 //! The unit of events is a closed segment of the log, and the unit of a run's data is a run that has ended. A state that is
 //! lost or damaged means that everything is sent again, in other shipments.
