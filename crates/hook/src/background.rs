@@ -203,16 +203,16 @@ fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord
 
 /// Whether another process completes this run: the one that its SessionEnd started, which may still wait (two run when one session ends
 /// as another begins), or after a TeamDelete, the one at the end of the session: until then, the lead may write about the team. A
-/// process with the same number may be another one, so it is waited for only for a while.
+/// process with the same number may be another one, or the process is unknown, so it is waited for only for a while.
 fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Timestamp) -> bool {
-    let patience = match run.ended_by {
-        Some(EndedBy::SessionEnd) => CLIENT_EXIT_TIMEOUT,
-        Some(EndedBy::TeamDelete) => DAY,
+    let is_other = |pid| after != Some(pid) && !process::is_gone(pid, None, None);
+    let (is_alive, patience) = match run.ended_by {
+        Some(EndedBy::SessionEnd) => (run.client_pid.is_some_and(is_other), CLIENT_EXIT_TIMEOUT),
+        Some(EndedBy::TeamDelete) => (run.client_pid.is_none_or(is_other), DAY),
         _ => return false,
     };
     let is_recent = |end: Timestamp| (now - end).abs().to_std().is_ok_and(|age| age < patience);
-    run.client_pid.is_some_and(|pid| after != Some(pid) && !process::is_gone(pid, None, None))
-        && run.ended_at.is_some_and(is_recent)
+    is_alive && run.ended_at.is_some_and(is_recent)
 }
 
 /// Archives the transcripts of unfinished runs; finally, and compresses their files, if `last` is true. Returns the problems

@@ -80,7 +80,7 @@ impl Trace {
     /// The same, and waits after each call for its work in the background: a transcript that grows after the end of its run is
     /// archived as it was then.
     pub fn settled_answers(&self, sandbox: &Sandbox) -> Vec<(Value, CommandResult)> {
-        self.answers_and(sandbox, || sandbox.finish())
+        self.answers_and(sandbox, || sandbox.settle())
     }
 
     fn answers_and(&self, sandbox: &Sandbox, after: impl Fn()) -> Vec<(Value, CommandResult)> {

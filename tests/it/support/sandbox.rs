@@ -308,8 +308,17 @@ impl Sandbox {
 
     /// Waits until the detached process has archived the transcripts of every run that ended, and is gone.
     pub fn finish(&self) {
+        self.wait(|| self.is_unfinished() || self.runs("finish"));
+    }
+
+    /// Waits until no detached process runs. A run that ended with a TeamDelete is unfinished until its session ends.
+    pub fn settle(&self) {
+        self.wait(|| self.runs("finish"));
+    }
+
+    fn wait(&self, is_busy: impl Fn() -> bool) {
         let start = Instant::now();
-        while self.is_unfinished() || self.runs("finish") {
+        while is_busy() {
             assert!(start.elapsed() < Duration::from_secs(60), "{}", self.diagnostics());
             std::thread::sleep(Duration::from_millis(10));
         }
