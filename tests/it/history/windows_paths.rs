@@ -1,4 +1,5 @@
-//! Recorded runs with the project's paths in the form of Windows have the same facts. The files that a hook opens keep their paths.
+//! Recorded runs with the project's paths in the forms of Windows, on a drive and on a server, have the same facts. The files that a
+//! hook opens keep their paths.
 
 use std::sync::LazyLock;
 
@@ -9,22 +10,36 @@ use super::traces::ALL;
 use crate::support::reenact::{Trace, local};
 use crate::support::sandbox::Sandbox;
 
+/// Where the project is.
+#[derive(Clone, Copy)]
+struct Place {
+    /// In place of `/home`, with slashes.
+    root: &'static str,
+    /// In place of `-home-`, in the names of directories of transcripts.
+    spelled: &'static str,
+}
+
+const PLACES: [Place; 2] = [
+    Place { root: "C:/Users", spelled: "C--Users-" },
+    Place { root: "//server/home", spelled: "--server-home-" },
+];
+
 /// A text with the project's paths in the form of Windows. JSON in it stays JSON.
-fn rewritten(text: &str) -> String {
+fn rewritten(text: &str, place: Place) -> String {
     static PROJECT: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"/home/dev/parser[\w./-]*").unwrap());
     if !text.contains("home") {
         return text.to_owned();
     }
     let of_line = |line: &str| match serde_json::from_str(line) {
         Ok(mut value @ (Value::Object(_) | Value::Array(_))) => {
-            rewrite(&mut value);
+            rewrite(&mut value, place);
             value.to_string()
         }
         _ => PROJECT
             .replace_all(line, |path: &regex::Captures<'_>| {
-                path[0].replacen("/home", "C:/Users", 1).replace('/', "\\")
+                path[0].replacen("/home", place.root, 1).replace('/', "\\")
             })
-            .replace("-home-dev-", "C--Users-dev-"),
+            .replace("-home-dev-", &format!("{}dev-", place.spelled)),
     };
     match serde_json::from_str::<Value>(text) {
         Ok(value) => of_line(&value.to_string()) + if text.ends_with('\n') { "\n" } else { "" },
@@ -32,14 +47,14 @@ fn rewritten(text: &str) -> String {
     }
 }
 
-fn rewrite(value: &mut Value) {
+fn rewrite(value: &mut Value, place: Place) {
     match value {
-        Value::String(text) => *text = rewritten(text),
-        Value::Array(items) => items.iter_mut().for_each(rewrite),
+        Value::String(text) => *text = rewritten(text, place),
+        Value::Array(items) => items.iter_mut().for_each(|item| rewrite(item, place)),
         Value::Object(fields) => {
             let renamed = std::mem::take(fields).into_iter().map(|(name, mut value)| {
-                rewrite(&mut value);
-                (rewritten(&name), value)
+                rewrite(&mut value, place);
+                (rewritten(&name, place), value)
             });
             *fields = renamed.collect();
         }
@@ -73,18 +88,22 @@ fn printed(trace: &Trace) -> Vec<Value> {
 
 #[test]
 fn runs_with_the_paths_of_windows_have_the_same_facts() {
-    let mut has_paths = false;
+    let mut places_found = [false; PLACES.len()];
     for (name, began) in ALL {
-        let mut trace = Trace::read(name, began);
-        trace.steps.iter_mut().for_each(rewrite);
-        let mut expected = printed(&Trace::read(name, began));
-        expected.iter_mut().for_each(rewrite);
-        let found = printed(&trace);
-        for (found, expected) in found.iter().zip(&expected) {
-            assert_eq!(found, expected, "{name}");
+        let recorded = printed(&Trace::read(name, began));
+        for (place, is_found) in PLACES.into_iter().zip(&mut places_found) {
+            let mut trace = Trace::read(name, began);
+            trace.steps.iter_mut().for_each(|step| rewrite(step, place));
+            let mut expected = recorded.clone();
+            expected.iter_mut().for_each(|fact| rewrite(fact, place));
+            let found = printed(&trace);
+            for (found, expected) in found.iter().zip(&expected) {
+                assert_eq!(found, expected, "{name} in {}", place.root);
+            }
+            assert_eq!(found.len(), expected.len());
+            let project = format!("{}/dev/parser", place.root).replace('/', "\\\\");
+            *is_found |= found.iter().any(|fact| fact.to_string().contains(&project));
         }
-        assert_eq!(found.len(), expected.len());
-        has_paths |= found.iter().any(|fact| fact.to_string().contains(r"C:\\Users\\dev\\parser"));
     }
-    assert!(has_paths);
+    assert_eq!(places_found, [true; PLACES.len()]);
 }
