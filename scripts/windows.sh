@@ -61,10 +61,11 @@ part)
     ;;
 *)
     set --
-    for crate in model policy system config store hook; do
+    for crate in model policy redact system config settings store history terminal hook; do
         set -- "$@" --package "teamkeep-$crate"
     done
     cargo test --locked --no-fail-fast --target "$target" "$@"
+    cargo test --locked --no-fail-fast --target "$target" --package teamkeep --lib
     exec cargo test --locked --target "$target" --test it
     ;;
 esac

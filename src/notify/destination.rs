@@ -281,16 +281,15 @@ impl Secret {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::Permissions;
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
+    #[cfg(unix)]
     fn send(line: &str, body: &str) -> std::result::Result<String, String> {
         let destination = Destination::Command { line: line.to_owned(), dir: PathBuf::from("/") };
         destination.send(body, Timestamp::default()).map_err(|error| error.to_string())
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_command_gets_the_whole_body_on_stdin() {
         let dir = tempfile::tempdir().unwrap();
@@ -301,6 +300,7 @@ mod tests {
         assert_eq!(send("true", &body).unwrap(), "exit code 0", "a command need not read it");
     }
 
+    #[cfg(unix)]
     #[test]
     fn the_error_has_the_exit_code_and_the_last_line() {
         assert_eq!(send("echo one; echo two >&2; exit 3", "{}").unwrap_err(), "exit code 3: two");
@@ -367,13 +367,15 @@ mod tests {
         assert!(include_str!("../../docs/guides/watch-a-run.md").contains(&header), "{header}");
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_secret_is_private_and_not_empty() {
+        use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("secret");
         let read = |text: &str, mode: u32| {
             std::fs::write(&path, text).unwrap();
-            std::fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             Secret::read(&path).map(|secret| secret.0).map_err(|error| {
                 let is_hinted = error.hints.iter().any(|hint| hint.contains("openssl rand"));
                 assert_eq!(is_hinted, text.trim().is_empty(), "{error}");

@@ -193,10 +193,11 @@ fn is_full(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::MetadataExt;
 
+    #[cfg(unix)]
     #[test]
     fn replace_preserves_hard_links() {
+        use std::os::unix::fs::MetadataExt;
         let dir = tempfile::tempdir().unwrap();
         let (one, other) = (dir.path().join("settings.json"), dir.path().join("dotfiles.json"));
         std::fs::write(&one, "{\"a\": 1}").unwrap();

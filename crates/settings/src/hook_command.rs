@@ -253,6 +253,7 @@ mod tests {
         }
     }
 
+    #[cfg_attr(windows, ignore = "a POSIX shell")]
     #[test]
     fn path_is_quoted_for_the_shell_only_if_needed() {
         assert_eq!(posix_quoted("/usr/local/bin/teamkeep"), "/usr/local/bin/teamkeep");

@@ -144,7 +144,7 @@ pub fn is_in_home(path: &Path, home: Option<&Path>) -> bool {
     homes.into_iter().any(|home| path.starts_with(home))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use std::fs::Permissions;
     use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -179,6 +179,7 @@ pub fn shell_operand(word: &str) -> String {
 mod tests {
     use super::*;
 
+    #[cfg(unix)]
     #[test]
     fn link_on_the_search_path_is_preferred_to_its_target() {
         let dir = tempfile::tempdir().unwrap();
@@ -197,6 +198,7 @@ mod tests {
         assert_eq!(stable(&cellar, OsStr::new("teamkeep"), Some(other.as_os_str())), cellar);
     }
 
+    #[cfg_attr(windows, ignore = "quotes of a POSIX shell")]
     #[test]
     fn operand_that_looks_like_an_option_is_escaped() {
         assert_eq!((shell_operand("-rf").as_str(), shell_operand("it's").as_str()), ("-- -rf", "'it'\\''s'"));
@@ -209,6 +211,7 @@ mod tests {
         assert_eq!((args("/bin/teamkeep"), args("teamkeep")), ("hook stop".into(), "hook stop".into()));
     }
 
+    #[cfg_attr(windows, ignore = "paths of Unix")]
     #[test]
     fn hook_program_replaces_the_command_line_beside_it() {
         let program = HookProgram::named("/bin/teamkeep-hook").unwrap();

@@ -226,6 +226,7 @@ fn last_output(lines: &[String], max_chars: usize) -> String {
 }
 
 #[cfg(test)]
+#[cfg_attr(windows, allow(dead_code))] // what the tests with a shell share
 mod tests;
 
 #[cfg(test)]

@@ -348,8 +348,7 @@ pub(super) fn id_of(canonical: &str) -> Option<SafeName> {
     SafeName::new(&blake3::hash(canonical.as_bytes()).to_hex()[..16])
 }
 
-#[cfg(test)]
-#[cfg(unix)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
