@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::{Component, Path};
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -215,7 +216,7 @@ pub const MAX_ENTRIES: usize = 512;
 const MAX_STEM_BYTES: usize = 200;
 
 /// A name that is safe as one component of a path: not empty, at most 255 bytes, no `/`, no NUL, no control
-/// character, and not `.`, `..` or anything else that begins with a dot.
+/// character, not `.`, `..` or anything else that begins with a dot, and on Windows not a drive with a name (`c:name`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SafeName(String);
 
@@ -224,7 +225,8 @@ impl SafeName {
         let safe = !name.is_empty()
             && name.len() <= MAX_NAME_BYTES
             && !name.starts_with('.')
-            && !name.chars().any(|c| c == '/' || c == '\\' || c.is_control());
+            && !name.chars().any(|c| c == '/' || c == '\\' || c.is_control())
+            && Path::new(name).components().eq([Component::Normal(name.as_ref())]);
         safe.then(|| SafeName(name.to_owned()))
     }
 
@@ -242,8 +244,8 @@ impl SafeName {
     }
 }
 
-impl AsRef<std::path::Path> for SafeName {
-    fn as_ref(&self) -> &std::path::Path {
+impl AsRef<Path> for SafeName {
+    fn as_ref(&self) -> &Path {
         self.0.as_ref()
     }
 }
@@ -329,6 +331,7 @@ mod tests {
         for bad in ["", ".", "..", "../../etc", "a/b", "a\0b", "a\nb", ".hidden", "a\\b"] {
             assert_eq!(SafeName::new(bad), None, "{bad:?}");
         }
+        assert_eq!(SafeName::new("c:name").is_none(), cfg!(windows));
         assert_eq!(SafeName::new(&"x".repeat(256)), None);
         assert!(SafeName::new(&"x".repeat(255)).is_some_and(|name| !name.is_stem()));
         assert!(SafeName::stem(&"x".repeat(200)).is_some() && SafeName::stem(&"x".repeat(201)).is_none());
