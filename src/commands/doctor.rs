@@ -8,7 +8,9 @@ use serde_json::json;
 use super::install;
 use super::installation::SettingsTarget;
 use super::output::JsonOption;
-use crate::doctor::{CheckVerdict, Facts, FixStep, Health, plan_fixes, restrict_permissions, run_checks};
+use crate::doctor::{
+    CheckInput, CheckVerdict, FixStep, Health, plan_fixes, restrict_permissions, run_checks,
+};
 use crate::view;
 use teamkeep_config::misnamed_file;
 use teamkeep_settings::version::{self, VersionProbe};
@@ -47,11 +49,11 @@ pub struct Args {
 
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let client = version::probe(&context.env, &context.paths, |waiting| context.ui.eprint_line(waiting));
-    let (facts, mut health) = check(context, &client);
-    let steps = plan_fixes(&facts, &health);
+    let (input, mut health) = check(context, &client);
+    let steps = plan_fixes(&input, &health);
     let mut done: Vec<String> = Vec::new();
     if args.fix {
-        done = fix(context, &facts, &steps, args.yes);
+        done = fix(context, &input, &steps, args.yes);
         if done.is_empty() {
             let nothing = if health.is_ok() { "nothing to fix" } else { "no safe fix is available" };
             context.ui.eprint_line(nothing);
@@ -72,7 +74,7 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     // Agent teams are enabled only if the user confirms it.
     let has_safe_fix = steps.iter().any(|step| !matches!(step, FixStep::EnableTeams(_)));
     args.output.print(context, &whole, || {
-        let doctor = format!("{} doctor", facts.call);
+        let doctor = format!("{} doctor", input.call);
         let commands = view::Commands {
             fix: (!args.fix && has_safe_fix).then(|| format!("{doctor} --fix")),
             verbose: (!args.verbose).then(|| format!("{doctor} --verbose")),
@@ -82,21 +84,22 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     Ok(if health.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn check<'a>(context: &'a Context, client: &VersionProbe) -> (Facts<'a>, Health) {
+fn check<'a>(context: &'a Context, client: &VersionProbe) -> (CheckInput<'a>, Health) {
     let files = context.policy_files();
     let policy = (&files, misnamed_file(&context.env));
-    let facts = Facts::gather((&context.env, &context.paths), policy, context.clock.now(), client.clone());
-    let health = run_checks(&facts);
-    (facts, health)
+    let input =
+        CheckInput::gather((&context.env, &context.paths), policy, context.clock.now(), client.clone());
+    let health = run_checks(&input);
+    (input, health)
 }
 
 /// Applies the safe fixes, and prints each change. A failure is reported, and the other fixes continue.
-fn fix(context: &Context, facts: &Facts<'_>, steps: &[FixStep], yes: bool) -> Vec<String> {
+fn fix(context: &Context, input: &CheckInput<'_>, steps: &[FixStep], yes: bool) -> Vec<String> {
     let mut done = Vec::new();
     for step in steps {
         let result = match step {
             // It prints the change itself.
-            FixStep::Install => install::add(context, &install::Args::for_user(facts.version()))
+            FixStep::Install => install::add(context, &install::Args::for_user(input.version()))
                 .map(|is_changed| is_changed.then(|| "installed the hooks in the user settings".to_owned())),
             FixStep::EnableTeams(path) => enable_teams(context, path, yes),
             FixStep::Shut(open) => restrict_permissions(&open.path).map(|()| {

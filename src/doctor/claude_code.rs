@@ -3,7 +3,7 @@
 use serde_json::Value;
 use teamkeep_model::words::count;
 
-use super::{Diagnosis, DoctorCheck, Facts, Health, bad, ok, unknown, warn};
+use super::{CheckInput, Diagnosis, DoctorCheck, Health, bad, ok, unknown, warn};
 use teamkeep_config::{Gate, Mode, Policy, PrematureShutdown};
 use teamkeep_settings::document::check_strict;
 use teamkeep_settings::layer::{
@@ -20,11 +20,11 @@ use teamkeep_system::command::find;
 const FIRST_WITHOUT_TASKS: Version = Version(2, 1, 233);
 
 /// Checks the answer of `claude --version`.
-pub fn version(facts: &Facts<'_>) -> Diagnosis {
-    match (&facts.probe.at, &facts.probe.answer) {
+pub fn version(input: &CheckInput<'_>) -> Diagnosis {
+    match (&input.probe.at, &input.probe.answer) {
         (Some(at), ClientVersion::Known(version)) => {
             // The bare name is looked up on the search path.
-            let path = at.to_str().and_then(|name| find(name, facts.env));
+            let path = at.to_str().and_then(|name| find(name, input.env));
             ok(format!("Claude Code {version} ({})", path.as_ref().unwrap_or(at).display()))
         }
         (Some(at), ClientVersion::Unknown(why)) => {
@@ -45,47 +45,47 @@ fn value_of(name: &str, layers: &[SettingsLayer], env: Option<&String>) -> Optio
 }
 
 /// The command that enables it, or an instruction if a settings file disables it.
-fn set(facts: &Facts<'_>, name: &str) -> String {
-    if let Some((_, path)) = value_of(name, &facts.layers, None) {
+fn set(input: &CheckInput<'_>, name: &str) -> String {
+    if let Some((_, path)) = value_of(name, &input.layers, None) {
         return format!("set \"{name}\": \"1\" under \"env\" in {path}");
     }
     // An install would add hooks beside those of a plugin or project.
     let is_elsewhere = |kind| matches!(kind, SettingsScope::Project | SettingsScope::Local);
-    match facts.plugins.is_empty() && !facts.ours().iter().any(|ours| is_elsewhere(ours.layer.kind)) {
-        true => format!("{} install --enable-teams", facts.installer),
-        false => format!("{} doctor --fix --yes", facts.call),
+    match input.plugins.is_empty() && !input.ours().iter().any(|ours| is_elsewhere(ours.layer.kind)) {
+        true => format!("{} install --enable-teams", input.installer),
+        false => format!("{} doctor --fix --yes", input.call),
     }
 }
 
 /// Whether agent teams or task tools are off, and a variable in the user's settings enables them.
-pub fn can_enable(facts: &Facts<'_>, health: &Health) -> bool {
-    let has_teams = facts.version().is_none_or(|version| version >= FIRST_WITH_TEAMS);
+pub fn can_enable(input: &CheckInput<'_>, health: &Health) -> bool {
+    let has_teams = input.version().is_none_or(|version| version >= FIRST_WITH_TEAMS);
     let mut variables = [(DoctorCheck::AgentTeams, TEAMS), (DoctorCheck::TaskTools, TASKS)].into_iter();
     has_teams
         && variables
-            .any(|(code, name)| health.has_issue(code) && value_of(name, &facts.layers, None).is_none())
+            .any(|(code, name)| health.has_issue(code) && value_of(name, &input.layers, None).is_none())
 }
 
 /// Checks that agent teams are enabled.
-pub fn teams(facts: &Facts<'_>) -> Diagnosis {
-    if let Some(version) = facts.version().filter(|version| *version < FIRST_WITH_TEAMS) {
+pub fn teams(input: &CheckInput<'_>) -> Diagnosis {
+    if let Some(version) = input.version().filter(|version| *version < FIRST_WITH_TEAMS) {
         let what = format!("Claude Code {version} has no agent teams (added in {FIRST_WITH_TEAMS})");
         return bad(what).with_fix("claude update");
     }
-    let why = match value_of(TEAMS, &facts.layers, facts.env.agent_teams.as_ref()) {
+    let why = match value_of(TEAMS, &input.layers, input.env.agent_teams.as_ref()) {
         Some((value, from)) if is_on(&value) => return ok(format!("agent teams are on ({TEAMS} in {from})")),
         Some((value, from)) => format!("{value:?} in {from}"),
         None => "not set".to_owned(),
     };
-    warn(format!("agent teams are off: {TEAMS} is {why}")).with_fix(set(facts, TEAMS))
+    warn(format!("agent teams are off: {TEAMS} is {why}")).with_fix(set(input, TEAMS))
 }
 
 /// Checks that the task tools are enabled.
-pub fn tasks(facts: &Facts<'_>) -> Diagnosis {
-    let Some(version) = facts.version() else {
+pub fn tasks(input: &CheckInput<'_>) -> Diagnosis {
+    let Some(version) = input.version() else {
         return unknown("task tools unknown: Claude Code version not found");
     };
-    match value_of(TASKS, &facts.layers, facts.env.task_tools.as_ref()) {
+    match value_of(TASKS, &input.layers, input.env.task_tools.as_ref()) {
         Some((value, from)) if is_on(&value) => {
             return ok(format!("the task tools are on ({TASKS} in {from})"));
         }
@@ -94,7 +94,7 @@ pub fn tasks(facts: &Facts<'_>) -> Diagnosis {
         }
         _ => {}
     }
-    let policy = &facts.policy.config.policy;
+    let policy = &input.policy.config.policy;
     let inactive = enabled_task_gates(policy);
     let mut what = format!(
         "the task tools are off by default on current models since Claude Code {FIRST_WITHOUT_TASKS}"
@@ -107,7 +107,7 @@ pub fn tasks(facts: &Facts<'_>) -> Diagnosis {
     what += shutdown_without_tasks(&policy.premature_shutdown);
     // A check of the user's that never runs is a problem.
     let diagnosis = if inactive.contains(&Gate::CompletionCheck) { bad(what) } else { warn(what) };
-    diagnosis.with_fix(set(facts, TASKS))
+    diagnosis.with_fix(set(input, TASKS))
 }
 
 /// The enabled gates that need tasks.
@@ -132,8 +132,8 @@ fn shutdown_without_tasks(gate: &PrematureShutdown) -> &'static str {
 }
 
 /// Checks that Claude Code can read each settings file.
-pub fn settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let unread = facts.layers.iter().filter_map(|layer| {
+pub fn settings(input: &CheckInput<'_>) -> Vec<Diagnosis> {
+    let unread = input.layers.iter().filter_map(|layer| {
         let path = layer.path.display().to_string();
         match &layer.state {
             State::Unreadable(why) => {
@@ -155,7 +155,7 @@ pub fn settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
     if !found.is_empty() {
         return found;
     }
-    let there = facts.layers.iter().filter(|layer| layer.value().is_some());
+    let there = input.layers.iter().filter(|layer| layer.value().is_some());
     let there: Vec<String> = there.map(|layer| layer.path.display().to_string()).collect();
     if there.is_empty() {
         return ok("no settings file yet").into();
@@ -165,8 +165,8 @@ pub fn settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
 }
 
 /// Checks that hooks are not disabled.
-pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let layers = &facts.layers;
+pub fn hooks_enabled(input: &CheckInput<'_>) -> Vec<Diagnosis> {
+    let layers = &input.layers;
     let managed = managed_with_hooks(layers);
     if let Some(layer) = managed_with_switch(layers, DISABLED) {
         let path = layer.path.display();
@@ -189,7 +189,7 @@ pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
     if let Some(layer) = managed_with_switch(layers, ONLY_MANAGED) {
         let what =
             format!("only hooks of managed settings run: `{ONLY_MANAGED}` in {}", layer.path.display());
-        let fix = || format!("ask an administrator to run: sudo {} install --scope managed", facts.installer);
+        let fix = || format!("ask an administrator to run: sudo {} install --scope managed", input.installer);
         let own = others.clone().find(|layer| !layer.ours().is_empty());
         let is_managed =
             |layer: &SettingsLayer| layer.kind == SettingsScope::Managed && !layer.ours().is_empty();
@@ -209,13 +209,13 @@ pub fn hooks_enabled(facts: &Facts<'_>) -> Vec<Diagnosis> {
 }
 
 /// Checks every event in every file, and the form of teamkeep's hooks.
-pub fn events(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let Some(version) = facts.version() else {
+pub fn events(input: &CheckInput<'_>) -> Vec<Diagnosis> {
+    let Some(version) = input.version() else {
         return unknown("supported events unknown: Claude Code version not found").into();
     };
-    let layers = facts.layers.iter();
+    let layers = input.layers.iter();
     let found = layers.flat_map(|layer| {
-        [unknown_events(layer, version, &facts.installer), args(layer, version, &facts.installer)]
+        [unknown_events(layer, version, &input.installer), args(layer, version, &input.installer)]
     });
     let found: Vec<Diagnosis> = found.flatten().collect();
     if !found.is_empty() {
@@ -269,7 +269,7 @@ fn args(layer: &SettingsLayer, version: Version, call: &str) -> Option<Diagnosis
 mod tests {
     use super::*;
     use crate::doctor::CheckVerdict;
-    use crate::doctor::tests::facts;
+    use crate::doctor::tests::input;
     use serde_json::json;
     use teamkeep_settings::version::VersionProbe;
 
@@ -278,9 +278,9 @@ mod tests {
         let asked = |at: Option<&str>, answer| VersionProbe { at: at.map(Into::into), answer };
         let unknown = || ClientVersion::Unknown("it hangs".to_owned());
         let verdict = |asked| {
-            let mut facts = facts(Version(2, 1, 328), &[]);
-            facts.probe = asked;
-            super::version(&facts).verdict
+            let mut input = input(Version(2, 1, 328), &[]);
+            input.probe = asked;
+            super::version(&input).verdict
         };
         assert_eq!(
             verdict(asked(Some("claude"), ClientVersion::Known(Version(2, 1, 328)))),
@@ -300,18 +300,18 @@ mod tests {
     fn file_with_the_highest_precedence_sets_a_variable() {
         let env = |value: Value| json!({"env": {TEAMS: value, TASKS: "1"}});
         let settings = [(SettingsScope::Managed, env(json!("0"))), (SettingsScope::User, env(json!("1")))];
-        let finding = teams(&facts(Version(2, 1, 328), &settings));
+        let finding = teams(&input(Version(2, 1, 328), &settings));
         assert_eq!(finding.verdict, CheckVerdict::Warn);
         assert_eq!(finding.what, format!("agent teams are off: {TEAMS} is \"0\" in /Managed.json"));
         for on in [json!("1"), json!(1), json!(true), json!("true")] {
-            let finding = teams(&facts(Version(2, 1, 328), &[(SettingsScope::User, env(on))]));
+            let finding = teams(&input(Version(2, 1, 328), &[(SettingsScope::User, env(on))]));
             assert_eq!(finding.verdict, CheckVerdict::Ok);
         }
     }
 
     #[test]
     fn task_tools_are_off_from_2_1_233_on() {
-        let verdict = |version, settings: &[(SettingsScope, Value)]| tasks(&facts(version, settings)).verdict;
+        let verdict = |version, settings: &[(SettingsScope, Value)]| tasks(&input(version, settings)).verdict;
         let nothing = [(SettingsScope::User, json!({}))];
         assert_eq!(verdict(Version(2, 1, 232), &nothing), CheckVerdict::Ok);
         assert_eq!(verdict(Version(2, 1, 233), &nothing), CheckVerdict::Warn);
@@ -323,11 +323,11 @@ mod tests {
     fn administrator_can_allow_only_managed_hooks() {
         let ours = json!({"hooks": {"Stop": [{"hooks": [{"command": "/bin/teamkeep hook stop"}]}]}});
         let with = |managed: Value| {
-            let facts = facts(
+            let input = input(
                 Version(2, 1, 328),
                 &[(SettingsScope::Managed, managed), (SettingsScope::User, ours.clone())],
             );
-            hooks_enabled(&facts).remove(0)
+            hooks_enabled(&input).remove(0)
         };
         let only = json!({"allowManagedHooksOnly": true});
         let finding = with(only.clone());
@@ -351,11 +351,11 @@ mod tests {
         disabled["disableAllHooks"] = json!(true);
         let by_user = |managed: Value| {
             let layers = [(SettingsScope::Managed, managed), (SettingsScope::User, disabled.clone())];
-            hooks_enabled(&facts(Version(2, 1, 330), &layers)).remove(0).verdict
+            hooks_enabled(&input(Version(2, 1, 330), &layers)).remove(0).verdict
         };
         assert_eq!(by_user(ours.clone()), CheckVerdict::Ok, "managed hooks still run");
         assert_eq!(by_user(json!({})), CheckVerdict::Bad);
-        let user = facts(Version(2, 1, 328), &[(SettingsScope::User, only)]);
+        let user = input(Version(2, 1, 328), &[(SettingsScope::User, only)]);
         assert_eq!(hooks_enabled(&user)[0].verdict, CheckVerdict::Ok, "only an administrator can say so");
     }
 
@@ -365,7 +365,7 @@ mod tests {
         let late =
             json!({"hooks": {"TaskCreated": [{"hooks": [{"command": "teamkeep hook task-created"}]}]}});
         let found =
-            |version, kind, value: &Value| events(&facts(version, &[(kind, value.clone())])).remove(0);
+            |version, kind, value: &Value| events(&input(version, &[(kind, value.clone())])).remove(0);
         assert_eq!(found(Version(2, 1, 49), SettingsScope::User, &theirs).verdict, CheckVerdict::Bad);
         assert_eq!(found(Version(2, 1, 50), SettingsScope::User, &theirs).verdict, CheckVerdict::Ok);
         let ours = found(Version(2, 1, 83), SettingsScope::User, &late);
@@ -381,7 +381,7 @@ mod tests {
         let with =
             |command: &str| json!({"hooks": {"Bogus": [{"hooks": [{"command": command}]}], "Stop": []}});
         let found =
-            |version, command| events(&facts(version, &[(SettingsScope::User, with(command))])).remove(0);
+            |version, command| events(&input(version, &[(SettingsScope::User, with(command))])).remove(0);
         let theirs = found(Version(2, 1, 328), "true");
         assert_eq!(theirs.verdict, CheckVerdict::Warn);
         assert_eq!(

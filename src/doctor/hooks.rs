@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{Diagnosis, Facts, InstalledHook, bad, ok, unknown, warn};
+use super::{CheckInput, Diagnosis, InstalledHook, bad, ok, unknown, warn};
 use teamkeep_model::payload::EventKind;
 use teamkeep_model::words::{FEW, and_more, count};
 use teamkeep_settings::layer::{ONLY_MANAGED, SettingsLayer, SettingsScope, managed_with_switch, running};
@@ -17,7 +17,7 @@ use teamkeep_system::command::quoted;
 use teamkeep_system::os;
 
 /// Checks where they are installed.
-pub fn installed(facts: &Facts<'_>) -> Diagnosis {
+pub fn installed(input: &CheckInput<'_>) -> Diagnosis {
     let in_file = |layer: &SettingsLayer| {
         let ours = layer.ours();
         // A command of the user's that calls teamkeep is not a hook that `install` counts.
@@ -27,59 +27,59 @@ pub fn installed(facts: &Facts<'_>) -> Diagnosis {
         let counts: Vec<String> = counts.map(|(number, thing)| count(number, thing)).collect();
         (!counts.is_empty()).then(|| format!("{} in {}", counts.join(" and "), layer.path.display()))
     };
-    let is_ignored = |layer: &&SettingsLayer| is_ignored(layer, facts.version());
-    let counted = facts.layers.iter().filter(|layer| !is_ignored(layer));
+    let is_ignored = |layer: &&SettingsLayer| is_ignored(layer, input.version());
+    let counted = input.layers.iter().filter(|layer| !is_ignored(layer));
     let mut places: Vec<String> = counted.filter_map(in_file).collect();
-    places.extend(facts.plugins.iter().map(|plugin| format!("the plugin {plugin}")));
+    places.extend(input.plugins.iter().map(|plugin| format!("the plugin {plugin}")));
     if !places.is_empty() {
         return ok(places.join("; "));
     }
     // Hooks in a file that Claude Code cannot read or ignores do not run.
-    if let Some(ignored) = facts.layers.iter().find(|layer| is_ignored(layer) && in_file(layer).is_some()) {
+    if let Some(ignored) = input.layers.iter().find(|layer| is_ignored(layer) && in_file(layer).is_some()) {
         let path = ignored.path.display();
         return unknown(format!("hooks in {path} do not count: Claude Code ignores the file"));
     }
-    match facts.layers.iter().find(|layer| layer.kind == SettingsScope::User && layer.is_lost()) {
+    match input.layers.iter().find(|layer| layer.kind == SettingsScope::User && layer.is_lost()) {
         Some(lost) => {
             let path = lost.path.display();
             unknown(format!("hooks in {path} do not count: Claude Code cannot read the file"))
         }
-        None => bad("teamkeep's hooks are not installed").with_fix(facts.install()),
+        None => bad("teamkeep's hooks are not installed").with_fix(input.install()),
     }
 }
 
 /// Compares the hooks with those that `install` would write.
-pub fn complete(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let needs = Needs::of_user(&facts.files).0;
-    let read = || running(&facts.layers).filter(|layer| !is_ignored(layer, facts.version()));
+pub fn complete(input: &CheckInput<'_>) -> Vec<Diagnosis> {
+    let needs = Needs::of_user(&input.files).0;
+    let read = || running(&input.layers).filter(|layer| !is_ignored(layer, input.version()));
     if read().all(|layer| layer.written().is_empty()) {
-        return match facts.plugins.first() {
+        return match input.plugins.first() {
             None => unknown("no hooks to check").into(),
             Some(_) if needs == Needs::builtin() => ok("the plugin has its own hooks").into(),
             Some(plugin) => warn(format!("the policy needs hooks that the plugin {plugin} does not have"))
-                .with_fix(facts.install())
+                .with_fix(input.install())
                 .into(),
         };
     }
-    let differing = differing(read(), &facts.probe.answer, &needs).into_iter();
+    let differing = differing(read(), &input.probe.answer, &needs).into_iter();
     let found: Vec<Diagnosis> = differing
         .map(|(layer, difference)| {
             let path = layer.path.display();
             warn(format!("the hooks in {path} are not those that `install` writes ({difference})"))
-                .with_fix(install_command(facts.env, &facts.layers))
+                .with_fix(install_command(input.env, &input.layers))
         })
         .collect();
     if !found.is_empty() {
         return found;
     }
-    let version = facts.version().map_or(String::new(), |version| format!(" {version}"));
+    let version = input.version().map_or(String::new(), |version| format!(" {version}"));
     ok(format!("the hooks are those that `install` writes for Claude Code{version} and the policy")).into()
 }
 
 /// Finds events that run two different hooks. Claude Code runs the same one in several files once; since some version after
 /// 2.1.177, only if matcher and timeout are the same, too.
-pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
-    let ours = facts.ours();
+pub fn duplicates(input: &CheckInput<'_>) -> Diagnosis {
+    let ours = input.ours();
     let mut handlers: BTreeMap<&str, BTreeSet<Vec<String>>> = BTreeMap::new();
     for ours in &ours {
         handlers.entry(&ours.entry.event).or_default().insert(handler(ours));
@@ -98,28 +98,28 @@ pub fn duplicates(facts: &Facts<'_>) -> Diagnosis {
         // command stays.
         let fix = match (own, files.len()) {
             (Some(own), _) => edit(own),
-            (None, 1) => facts.install(),
-            (None, _) => uninstall(facts),
+            (None, 1) => input.install(),
+            (None, _) => uninstall(input),
         };
         let files = files.join(", ");
         let what = format!("teamkeep is called twice at {event}{others}: {programs} (in {files})");
         return bad(what).with_fix(fix);
     }
-    if let Some((event, files)) = differing_files(facts, &ours) {
+    if let Some((event, files)) = differing_files(input, &ours) {
         let what =
             format!("teamkeep is called twice at {event}: the hooks in {files} differ in matcher or timeout");
-        return bad(what).with_fix(uninstall(facts));
+        return bad(what).with_fix(uninstall(input));
     }
-    let is_only_managed = managed_with_switch(&facts.layers, ONLY_MANAGED).is_some();
-    let (Some(plugin), false) = (facts.plugins.first(), ours.is_empty() || is_only_managed) else {
+    let is_only_managed = managed_with_switch(&input.layers, ONLY_MANAGED).is_some();
+    let (Some(plugin), false) = (input.plugins.first(), ours.is_empty() || is_only_managed) else {
         return ok("no event calls teamkeep twice");
     };
     ok(format!("the plugin {plugin} and the hooks in the settings both run, and record each event once"))
 }
 
 /// An event at which two files have different hooks with the same call, and both run.
-fn differing_files<'a>(facts: &Facts<'_>, ours: &'a [InstalledHook<'_>]) -> Option<(&'a str, String)> {
-    if facts.version().is_some_and(|version| version <= LAST_COMPARING_COMMANDS) {
+fn differing_files<'a>(input: &CheckInput<'_>, ours: &'a [InstalledHook<'_>]) -> Option<(&'a str, String)> {
+    if input.version().is_some_and(|version| version <= LAST_COMPARING_COMMANDS) {
         return None;
     }
     ours.iter().find_map(|one| {
@@ -149,9 +149,9 @@ fn edit(ours: &InstalledHook<'_>) -> String {
 }
 
 /// The command that removes the hooks from the file of lower precedence.
-fn uninstall(facts: &Facts<'_>) -> String {
-    let last = facts.layers.iter().rev().find(|layer| !layer.ours().is_empty());
-    last.map_or_else(|| format!("{} uninstall", facts.call), |layer| layer.command(&facts.call, "uninstall"))
+fn uninstall(input: &CheckInput<'_>) -> String {
+    let last = input.layers.iter().rev().find(|layer| !layer.ours().is_empty());
+    last.map_or_else(|| format!("{} uninstall", input.call), |layer| layer.command(&input.call, "uninstall"))
 }
 
 /// The types of hooks, each with the key that it needs. The first three are known to all versions with agent teams.
@@ -167,9 +167,9 @@ const GUARDS: &[EventKind] =
     &[EventKind::PreToolUse, EventKind::PermissionRequest, EventKind::PreSkillShellCommand];
 
 /// Checks every entry in every file.
-pub fn form(facts: &Facts<'_>) -> Vec<Diagnosis> {
+pub fn form(input: &CheckInput<'_>) -> Vec<Diagnosis> {
     let found: Vec<Diagnosis> =
-        facts.layers.iter().filter_map(|layer| diagnose(layer, facts.version())).collect();
+        input.layers.iter().filter_map(|layer| diagnose(layer, input.version())).collect();
     if found.is_empty() { ok("every hook in the settings has a valid form").into() } else { found }
 }
 
@@ -310,13 +310,13 @@ fn wrong(value: &Value, at: &str, needed: &str) -> (String, String) {
 mod tests {
     use serde_json::json;
 
-    use super::super::tests::facts;
+    use super::super::tests::input;
     use super::super::{CheckVerdict, Diagnosis};
     use super::*;
     use teamkeep_settings::layer::SettingsScope as Layer;
 
     fn found(version: Version, kind: Layer, entry: &Value) -> Diagnosis {
-        form(&facts(version, &[(kind, json!({"hooks": {"PostToolUse": [entry]}}))])).remove(0)
+        form(&input(version, &[(kind, json!({"hooks": {"PostToolUse": [entry]}}))])).remove(0)
     }
 
     fn with(hook: Value) -> Value {
@@ -386,7 +386,7 @@ mod tests {
     fn every_file_and_every_place_is_named() {
         let two = json!({"hooks": {"Stop": [{"hooks": []}, {}], "PreToolUse": [with(json!("x")), "x"]}});
         let settings = [(Layer::Managed, two.clone()), (Layer::Local, json!({})), (Layer::Project, two)];
-        let all = form(&facts(OLD, &settings));
+        let all = form(&input(OLD, &settings));
         let fixes: Vec<&str> = all.iter().filter_map(|one| one.fix.as_deref()).collect();
         let places = "hooks.Stop[1], hooks.PreToolUse[0].hooks[0], hooks.PreToolUse[1]";
         let fix = |path: &str| format!("correct or remove {places} in {path}");
@@ -404,7 +404,7 @@ mod tests {
             ("OfANewerVersion", CheckVerdict::Warn),
         ] {
             let settings = json!({"hooks": {"SessionStart": [{}], event: [{"hooks": ["x"]}]}});
-            let found = form(&facts(Version(2, 1, 332), &[(Layer::User, settings)])).remove(0);
+            let found = form(&input(Version(2, 1, 332), &[(Layer::User, settings)])).remove(0);
             assert_eq!(found.verdict, verdict, "{event}: {}", found.what);
             assert_eq!(
                 found.what.contains("ignores the whole file"),

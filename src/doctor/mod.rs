@@ -1,6 +1,6 @@
 //! Checks the whole setup: Claude Code, its settings, teamkeep's hooks, the policy, the store; and fixes it (`doctor --fix`).
 //!
-//! [`Facts`] are collected once. The table of checks names one function for each, which turns them into findings.
+//! The [`CheckInput`] is collected once. The table of checks names one function for each, which turns it into findings.
 //! Only a [`FixStep`] changes anything; a new check that `install` fixes is also in [`FIXED_BY_INSTALL`].
 
 mod claude_code;
@@ -51,8 +51,8 @@ macro_rules! checks {
                 match self { $(DoctorCheck::$code => $about,)* }
             }
 
-            fn run(self, facts: &Facts<'_>) -> Vec<Diagnosis> {
-                match self { $(DoctorCheck::$code => $check(facts).into(),)* }
+            fn run(self, input: &CheckInput<'_>) -> Vec<Diagnosis> {
+                match self { $(DoctorCheck::$code => $check(input).into(),)* }
             }
         }
     };
@@ -180,11 +180,11 @@ impl Health {
 }
 
 /// Runs all checks without changing anything: the hooks' program is tested with a temporary store.
-pub fn run_checks(facts: &Facts<'_>) -> Health {
+pub fn run_checks(input: &CheckInput<'_>) -> Health {
     let run = |code: &DoctorCheck| {
         let code = *code;
         let finding = move |Diagnosis { verdict, what, fix }| Finding { code, verdict, what, fix };
-        code.run(facts).into_iter().map(finding)
+        code.run(input).into_iter().map(finding)
     };
     Health { findings: DoctorCheck::ALL.iter().flat_map(run).collect() }
 }
@@ -198,7 +198,7 @@ struct InstalledHook<'a> {
 
 /// The input of the checks.
 #[derive(Debug)]
-pub struct Facts<'a> {
+pub struct CheckInput<'a> {
     pub env: &'a Env,
     pub paths: &'a Paths,
     pub now: Timestamp,
@@ -220,19 +220,19 @@ pub struct Facts<'a> {
     pub installer: String,
 }
 
-impl<'a> Facts<'a> {
-    /// Collects them, without changing anything.
+impl<'a> CheckInput<'a> {
+    /// Collects it, without changing anything.
     pub fn gather(
         (env, paths): (&'a Env, &'a Paths),
         (files, misnamed): (&Files, Option<Problem>),
         now: Timestamp,
         probe: VersionProbe,
-    ) -> Facts<'a> {
+    ) -> CheckInput<'a> {
         let layers = layers(env, paths);
         let plugins = plugins(&layers);
         let (files, policy) = (files.clone(), teamkeep_config::layers::load(files));
         let (call, installer) = (shell_invocation(env), typed_to_install(env));
-        Facts { env, paths, now, probe, layers, plugins, files, policy, misnamed, call, installer }
+        CheckInput { env, paths, now, probe, layers, plugins, files, policy, misnamed, call, installer }
     }
 
     /// Claude Code's version, if known.
@@ -283,15 +283,15 @@ const FIXED_BY_INSTALL: &[DoctorCheck] = &[
 ];
 
 /// The fixes for these results. Hooks and settings of others, a project's files and team directories are not changed.
-pub fn plan_fixes(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
+pub fn plan_fixes(input: &CheckInput<'_>, health: &Health) -> Vec<FixStep> {
     let mut steps = Vec::new();
     // With hooks in managed settings, an install for the user would add others.
-    let is_managed = managed_with_hooks(&facts.layers).is_some();
-    let mut users = facts.layers.iter().filter(|layer| layer.kind == SettingsScope::User && !is_managed);
+    let is_managed = managed_with_hooks(&input.layers).is_some();
+    let mut users = input.layers.iter().filter(|layer| layer.kind == SettingsScope::User && !is_managed);
     if let Some(user) = users.find(|layer| !layer.is_lost()) {
         let is_installed = user.ours().iter().any(HookEntry::is_written);
         // If an event runs a command of the user's beside teamkeep's hook, the user must decide.
-        let is_custom = || facts.ours().iter().any(|ours| !ours.entry.is_written());
+        let is_custom = || input.ours().iter().any(|ours| !ours.entry.is_written());
         let is_fixable = |code: &DoctorCheck| {
             health.has_issue(*code) && !(*code == DoctorCheck::HooksTwice && is_custom())
         };
@@ -301,12 +301,12 @@ pub fn plan_fixes(facts: &Facts<'_>, health: &Health) -> Vec<FixStep> {
             steps.push(FixStep::Install);
         }
     }
-    let user = facts.layers.iter().find(|layer| layer.kind == SettingsScope::User && !layer.is_lost());
-    if let Some(user) = user.filter(|_| claude_code::can_enable(facts, health)) {
+    let user = input.layers.iter().find(|layer| layer.kind == SettingsScope::User && !layer.is_lost());
+    if let Some(user) = user.filter(|_| claude_code::can_enable(input, health)) {
         steps.push(FixStep::EnableTeams(user.path.clone()));
     }
-    if store::is_store(&facts.paths.store) {
-        steps.extend(store::open_to_others(&facts.paths.store).into_iter().map(FixStep::Shut));
+    if store::is_store(&input.paths.store) {
+        steps.extend(store::open_to_others(&input.paths.store).into_iter().map(FixStep::Shut));
     }
     steps
 }
@@ -324,8 +324,8 @@ mod tests {
     use super::*;
     use teamkeep_settings::layer::State;
 
-    /// The facts for this version of Claude Code with these settings, highest precedence first.
-    pub fn facts(version: Version, settings: &[(SettingsScope, Value)]) -> Facts<'static> {
+    /// The input for this version of Claude Code with these settings, highest precedence first.
+    pub fn input(version: Version, settings: &[(SettingsScope, Value)]) -> CheckInput<'static> {
         let env: &'static Env = Box::leak(Box::default());
         let paths: &'static Paths = Box::leak(Box::new(Paths::find(env)));
         let path = |kind: SettingsScope| PathBuf::from(format!("/{kind:?}.json"));
@@ -339,16 +339,16 @@ mod tests {
         let (plugins, files, policy) = (plugins(&layers), Files::default(), Effective::default());
         let now = teamkeep_model::time::parse("2026-02-03T04:05:06Z").unwrap();
         let (call, installer) = ("teamkeep".to_owned(), "teamkeep".to_owned());
-        Facts { env, paths, now, probe, layers, plugins, files, policy, misnamed: None, call, installer }
+        CheckInput { env, paths, now, probe, layers, plugins, files, policy, misnamed: None, call, installer }
     }
 
     /// Whether an install is planned for a problem of this check.
     fn installs(settings: &[(SettingsScope, Value)], code: DoctorCheck) -> bool {
-        let mut facts = facts(Version(2, 1, 328), settings);
-        let paths = teamkeep_system::paths::Paths { store: "/no/such/record".into(), ..facts.paths.clone() };
-        facts.paths = &paths;
+        let mut input = input(Version(2, 1, 328), settings);
+        let paths = teamkeep_system::paths::Paths { store: "/no/such/record".into(), ..input.paths.clone() };
+        input.paths = &paths;
         let finding = Finding { code, verdict: CheckVerdict::Bad, what: String::new(), fix: None };
-        plan_fixes(&facts, &Health { findings: vec![finding] }) == [FixStep::Install]
+        plan_fixes(&input, &Health { findings: vec![finding] }) == [FixStep::Install]
     }
 
     #[test]

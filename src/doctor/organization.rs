@@ -1,6 +1,6 @@
 //! Checks what applies to every user: Claude Code's managed settings, and the organization's configuration.
 
-use super::{Diagnosis, Facts, bad, ok, warn};
+use super::{CheckInput, Diagnosis, bad, ok, warn};
 use std::path::{Path, PathBuf};
 use teamkeep_config::{Code, ORGANIZATION_FILE, Problem, TrustState};
 use teamkeep_model::words::count;
@@ -11,8 +11,8 @@ use teamkeep_system::command::quoted;
 use teamkeep_system::os;
 
 /// Checks who can change and who can read the managed settings, and the program that their hooks run.
-pub fn managed_settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let managed = facts.layers.iter().filter(|layer| layer.kind == SettingsScope::Managed);
+pub fn managed_settings(input: &CheckInput<'_>) -> Vec<Diagnosis> {
+    let managed = input.layers.iter().filter(|layer| layer.kind == SettingsScope::Managed);
     let managed: Vec<_> = managed.filter(|layer| !matches!(layer.state, State::Missing)).collect();
     if managed.is_empty() {
         return ok("Claude Code has no managed settings on this machine").into();
@@ -31,7 +31,7 @@ pub fn managed_settings(facts: &Facts<'_>) -> Vec<Diagnosis> {
             found.extend(exposed("the program of the managed hooks", program, PublicAccess::Execute));
         } else {
             let what = format!("the managed hooks run {}, which each user's PATH decides", program.display());
-            found.push(bad(what).with_fix(format!("sudo {} install --scope managed", facts.installer)));
+            found.push(bad(what).with_fix(format!("sudo {} install --scope managed", input.installer)));
         }
     }
     if found.is_empty() {
@@ -59,34 +59,34 @@ fn exposed(name: &str, path: &Path, access: PublicAccess) -> Vec<Diagnosis> {
 }
 
 /// Checks the organization's configuration.
-pub fn configuration(facts: &Facts<'_>) -> Vec<Diagnosis> {
+pub fn configuration(input: &CheckInput<'_>) -> Vec<Diagnosis> {
     let path = Path::new(ORGANIZATION_FILE);
     if path.symlink_metadata().is_err() {
         return ok("no organization's configuration").into();
     }
     let mut found = exposed("the organization's configuration", path, PublicAccess::Read);
-    let broken = facts.policy.problems.iter().filter(|problem| {
+    let broken = input.policy.problems.iter().filter(|problem| {
         problem.code == Code::OrganizationBroken || (problem.path == path && problem.is_error())
     });
     found.extend(broken.map(|problem| {
         bad(format!("{}: {}", problem.location(), problem.message)).with_fix(format!(
             "{} config check {}",
-            facts.call,
+            input.call,
             quoted(ORGANIZATION_FILE)
         ))
     }));
-    let organization = &facts.policy.config.organization;
-    let expected = organization.store_path(facts.env.home.as_deref());
-    let elsewhere = expected.and_then(|expected| unexpected(facts.paths, facts.env, &expected));
+    let organization = &input.policy.config.organization;
+    let expected = organization.store_path(input.env.home.as_deref());
+    let elsewhere = expected.and_then(|expected| unexpected(input.paths, input.env, &expected));
     found.extend(elsewhere.map(|elsewhere| bad(elsewhere.what).with_fix(elsewhere.fix)));
     if found.is_empty() {
-        found.push(ok(in_force(facts)));
+        found.push(ok(in_force(input)));
     }
     found
 }
 
-fn in_force(facts: &Facts<'_>) -> String {
-    let fixed = facts.policy.config.organization.fixed.len();
+fn in_force(input: &CheckInput<'_>) -> String {
+    let fixed = input.policy.config.organization.fixed.len();
     let keys =
         if fixed == 1 { "1 fixed key or table".to_owned() } else { format!("{fixed} fixed keys and tables") };
     format!("{ORGANIZATION_FILE} is in force, with {keys}")
@@ -95,16 +95,16 @@ fn in_force(facts: &Facts<'_>) -> String {
 // Checks that the policy files are valid and trusted.
 
 /// Checks that the files are valid.
-pub fn files(facts: &Facts<'_>) -> Diagnosis {
+pub fn files(input: &CheckInput<'_>) -> Diagnosis {
     let is_trust =
         |problem: &&Problem| matches!(problem.code, Code::Untrusted | Code::TrustGone | Code::BadTrust);
-    let others = facts.policy.problems.iter().filter(|problem| !is_trust(problem));
-    let problems: Vec<&Problem> = facts.misnamed.iter().chain(others).collect();
+    let others = input.policy.problems.iter().filter(|problem| !is_trust(problem));
+    let problems: Vec<&Problem> = input.misnamed.iter().chain(others).collect();
     let errors = problems.iter().filter(|problem| problem.is_error()).count();
     let first = problems.iter().find(|problem| problem.is_error()).or(problems.first());
     let Some(first) = first else {
-        let path = facts.paths.config.display();
-        return ok(match (facts.policy.has_user, facts.policy.project.is_some()) {
+        let path = input.paths.config.display();
+        return ok(match (input.policy.has_user, input.policy.project.is_some()) {
             (false, false) => "no configuration file; using the defaults".to_owned(),
             (true, false) => format!("{path} is valid"),
             (false, true) => "the project's file is valid".to_owned(),
@@ -117,22 +117,22 @@ pub fn files(facts: &Facts<'_>) -> Diagnosis {
         1 => bad(what),
         errors => bad(format!("{what} (and {})", count(errors - 1, "other error"))),
     };
-    diagnosis.with_fix(format!("{} config check", facts.call))
+    diagnosis.with_fix(format!("{} config check", input.call))
 }
 
 /// Checks that the project's checks and rules are trusted.
-pub fn trust(facts: &Facts<'_>) -> Diagnosis {
-    let problem = |code: Code| facts.policy.problems.iter().find(|problem| problem.code == code);
+pub fn trust(input: &CheckInput<'_>) -> Diagnosis {
+    let problem = |code: Code| input.policy.problems.iter().find(|problem| problem.code == code);
     if let Some(problem) = problem(Code::BadTrust) {
         let what = format!("cannot read the list of trusted files, so none is trusted: {}", problem.message);
-        return bad(what).with_fix(os::shell::edit(&quoted(&facts.paths.trust().to_string_lossy()), None));
+        return bad(what).with_fix(os::shell::edit(&quoted(&input.paths.trust().to_string_lossy()), None));
     }
-    let trust = format!("{} policy trust", facts.call);
+    let trust = format!("{} policy trust", input.call);
     if let Some(problem) = problem(Code::TrustGone) {
         let what = format!("{}: {}", problem.path.display(), problem.message);
         return warn(what).with_fix(format!("{trust} --remove"));
     }
-    let Some(project) = &facts.policy.project else { return ok("this project has no policy file") };
+    let Some(project) = &input.policy.project else { return ok("this project has no policy file") };
     let path = project.path.display();
     let why = match project.standing {
         TrustState::Nothing => return ok(format!("{path} has no checks or rules")),

@@ -16,7 +16,7 @@ use teamkeep_system::os;
 use teamkeep_system::paths::Paths;
 use teamkeep_system::process::{MAX_OUTPUT_BYTES, Outcome, Run};
 
-use super::{Diagnosis, Facts, InstalledHook, bad, ok, unknown, warn};
+use super::{CheckInput, Diagnosis, InstalledHook, bad, ok, unknown, warn};
 
 /// The program that the hooks run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,18 +31,18 @@ struct NamedProgram {
 
 /// The program that the hooks run. If files name different ones, it is the one in the user's or managed settings: the other
 /// checks of the hooks report the difference.
-fn named(facts: &Facts<'_>) -> Option<NamedProgram> {
+fn named(input: &CheckInput<'_>) -> Option<NamedProgram> {
     let by_owner =
         |ours: &InstalledHook<'_>| matches!(ours.layer.kind, SettingsScope::User | SettingsScope::Managed);
-    let all = facts.ours();
+    let all = input.ours();
     // Of equal ones, the first.
     let first = all.iter().rev().max_by_key(|ours| (by_owner(ours), ours.entry.is_written()));
     // Beside hooks in the settings, the plugin's hooks are not needed.
-    let Some(ours) = first else { return named_by_plugin(facts) };
+    let Some(ours) = first else { return named_by_plugin(input) };
     let word = ours.entry.words().into_iter().next()?;
-    let path = resolve(ours, &word, facts.env);
+    let path = resolve(ours, &word, input.env);
     let is_own =
-        || own_programs(facts.env).iter().any(|own| path.as_ref().is_some_and(|path| is_same(own, path)));
+        || own_programs(input.env).iter().any(|own| path.as_ref().is_some_and(|path| is_same(own, path)));
     let is_trusted = by_owner(ours) || is_own();
     Some(NamedProgram { word, path, is_trusted })
 }
@@ -67,16 +67,16 @@ fn resolve(ours: &InstalledHook<'_>, word: &str, env: &Env) -> Option<PathBuf> {
 }
 
 /// Checks that the program exists.
-pub fn check(facts: &Facts<'_>) -> Diagnosis {
-    let Some(NamedProgram { word, path, .. }) = named(facts) else { return unknown("no hooks to check") };
+pub fn check(input: &CheckInput<'_>) -> Diagnosis {
+    let Some(NamedProgram { word, path, .. }) = named(input) else { return unknown("no hooks to check") };
     let problem = match path {
-        None if is_by_plugin(facts) => {
+        None if is_by_plugin(input) => {
             let what = format!(
                 "{word} finds no teamkeep program and records nothing (searched: its bin directory, PATH, ~/.local/bin)"
             );
-            return bad(what).with_fix(build_command(facts));
+            return bad(what).with_fix(build_command(input));
         }
-        Some(path) if is_by_plugin(facts) => return ok(format!("{word} runs {}", path.display())),
+        Some(path) if is_by_plugin(input) => return ok(format!("{word} runs {}", path.display())),
         None if is_bare(&word) => bad(format!("hooks fail: they run `{word}`, which is not in PATH")),
         None => unknown(format!("cannot resolve {word} without a shell")),
         Some(path) if !path.exists() => bad(format!("hooks fail: {} does not exist", path.display())),
@@ -85,33 +85,33 @@ pub fn check(facts: &Facts<'_>) -> Diagnosis {
         }
         Some(path) => return ok(format!("the hooks run {}", path.display())),
     };
-    problem.with_fix(facts.install())
+    problem.with_fix(input.install())
 }
 
 /// Whether only a plugin's hooks run.
-pub fn is_by_plugin(facts: &Facts<'_>) -> bool {
-    facts.ours().is_empty() && !facts.plugins.is_empty()
+pub fn is_by_plugin(input: &CheckInput<'_>) -> bool {
+    input.ours().is_empty() && !input.plugins.is_empty()
 }
 
 /// Checks that the program is on the search path.
-pub fn search_path(facts: &Facts<'_>) -> Diagnosis {
-    if let Some(path) = on_search_path(facts.env) {
+pub fn search_path(input: &CheckInput<'_>) -> Diagnosis {
+    if let Some(path) = on_search_path(input.env) {
         return ok(format!("`teamkeep` is {}", path.display()));
     }
     let diagnosis = warn("`teamkeep` is not in PATH");
-    let Some(own) = own_path(facts.env) else { return diagnosis };
+    let Some(own) = own_path(input.env) else { return diagnosis };
     let Some(dir) = own.parent().map(|dir| quoted(&dir.to_string_lossy())) else { return diagnosis };
     diagnosis.with_fix(os::shell::add_to_search_path(&dir))
 }
 
 /// The program that the enabled plugin runs. It is searched as `bin/teamkeep-plugin` does: beside that script, on the search
 /// path, and where `install.sh` puts it, in each place the hook program before the command line.
-fn named_by_plugin(facts: &Facts<'_>) -> Option<NamedProgram> {
-    let plugin = facts.plugins.first()?;
-    let local = facts.env.home.as_ref().map(|home| home.join(".local/bin"));
+fn named_by_plugin(input: &CheckInput<'_>) -> Option<NamedProgram> {
+    let plugin = input.plugins.first()?;
+    let local = input.env.home.as_ref().map(|home| home.join(".local/bin"));
     let searched: Vec<PathBuf> =
-        facts.env.search.as_deref().map(absolute_dirs).into_iter().flatten().collect();
-    let own = plugin_dirs(facts, plugin).into_iter().map(|dir| dir.join("bin"));
+        input.env.search.as_deref().map(absolute_dirs).into_iter().flatten().collect();
+    let own = plugin_dirs(input, plugin).into_iter().map(|dir| dir.join("bin"));
     let dirs: Vec<PathBuf> = own.chain(searched).chain(local.clone()).collect();
     let path = dirs
         .iter()
@@ -119,8 +119,8 @@ fn named_by_plugin(facts: &Facts<'_>) -> Option<NamedProgram> {
         .find(|path| is_executable(path));
     // A plugin may be read from a repository that the user only looks at.
     let local = local.into_iter().flat_map(|dir| [HOOK_NAME, NAME].map(|name| dir.join(file_of(name))));
-    let known: Vec<PathBuf> = local.chain(own_programs(facts.env)).collect();
-    let cache = facts.paths.client.as_ref().map(|client| client.join("plugins/cache"));
+    let known: Vec<PathBuf> = local.chain(own_programs(input.env)).collect();
+    let cache = input.paths.client.as_ref().map(|client| client.join("plugins/cache"));
     let is_trusted = path.as_ref().is_some_and(|path| {
         cache.is_some_and(|cache| path.starts_with(cache)) || known.iter().any(|known| is_same(known, path))
     });
@@ -128,8 +128,8 @@ fn named_by_plugin(facts: &Facts<'_>) -> Option<NamedProgram> {
 }
 
 /// The command that builds the program and puts it where the plugin finds it.
-pub fn build_command(facts: &Facts<'_>) -> String {
-    let dirs = facts.plugins.first().map(|plugin| plugin_dirs(facts, plugin)).unwrap_or_default();
+pub fn build_command(input: &CheckInput<'_>) -> String {
+    let dirs = input.plugins.first().map(|plugin| plugin_dirs(input, plugin)).unwrap_or_default();
     let script = dirs.iter().map(|dir| dir.join("install.sh")).find(|script| script.is_file());
     match script {
         Some(script) => format!("{} --no-hooks", quoted(&script.to_string_lossy())),
@@ -138,8 +138,8 @@ pub fn build_command(facts: &Facts<'_>) -> String {
 }
 
 /// The directories from which Claude Code may read a plugin (`name@marketplace`): its copy, or the marketplace.
-fn plugin_dirs(facts: &Facts<'_>, plugin: &str) -> Vec<PathBuf> {
-    let Some(client) = &facts.paths.client else { return Vec::new() };
+fn plugin_dirs(input: &CheckInput<'_>, plugin: &str) -> Vec<PathBuf> {
+    let Some(client) = &input.paths.client else { return Vec::new() };
     let read = |name: &str| -> Value {
         let read = read_regular(&client.join("plugins").join(name), MAX_SETTINGS_BYTES);
         serde_json::from_slice(&read.map(|(bytes, _)| bytes).unwrap_or_default()).unwrap_or_default()
@@ -165,10 +165,10 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 const OWN: &str = env!("CARGO_PKG_VERSION");
 
 /// Tests the program, if it may be run.
-pub fn test_call(facts: &Facts<'_>) -> Diagnosis {
-    let found = named(facts).and_then(|one| Some((one.path.filter(|path| path.is_file())?, one.is_trusted)));
+pub fn test_call(input: &CheckInput<'_>) -> Diagnosis {
+    let found = named(input).and_then(|one| Some((one.path.filter(|path| path.is_file())?, one.is_trusted)));
     let Some((path, is_trusted)) = found else { return unknown("no program to test") };
-    let (shown, by_plugin) = (path.display(), is_by_plugin(facts));
+    let (shown, by_plugin) = (path.display(), is_by_plugin(input));
     if !is_trusted {
         let why = match by_plugin {
             true => "is outside Claude Code's copy of the plugin",
@@ -176,28 +176,28 @@ pub fn test_call(facts: &Facts<'_>) -> Diagnosis {
         };
         return unknown(format!("not tested: {shown} {why}"));
     }
-    match attempt(facts, &path) {
+    match attempt(input, &path) {
         Ok(took) => ok(format!("{shown} recorded and answered a test hook call in {} ms", took.as_millis())),
         Err(why) => bad(format!("{shown} {why}")).with_fix(match by_plugin {
-            true => build_command(facts),
-            false => format!("reinstall teamkeep, then: {}", facts.install()),
+            true => build_command(input),
+            false => format!("reinstall teamkeep, then: {}", input.install()),
         }),
     }
 }
 
 /// A command with only the search path in its environment.
-fn command(facts: &Facts<'_>, program: &Path) -> Command {
+fn command(input: &CheckInput<'_>, program: &Path) -> Command {
     let mut command = Command::new(program);
-    command.env_clear().envs(facts.env.search.as_deref().map(|search| ("PATH", search)));
+    command.env_clear().envs(input.env.search.as_deref().map(|search| ("PATH", search)));
     command
 }
 
 /// One call with a temporary store: its duration, or the problem.
-fn attempt(facts: &Facts<'_>, program: &Path) -> Result<Duration, String> {
+fn attempt(input: &CheckInput<'_>, program: &Path) -> Result<Duration, String> {
     let cannot = |error: io::Error| format!("could not be tested: {error}");
     let scratch = tempfile::tempdir().map_err(cannot)?;
     let store = scratch.path().join("record");
-    let mut command = command(facts, program);
+    let mut command = command(input, program);
     command.args(hook_args(&program.to_string_lossy(), "user-prompt-submit")).current_dir(scratch.path());
     command.env("TEAMKEEP_HOME", &store);
     for name in ["HOME", "CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"] {
@@ -251,19 +251,19 @@ fn check_response(outcome: Outcome, output: &[u8]) -> Result<(), String> {
 }
 
 /// Checks that the hooks' program, the one on the search path and this one have the same version.
-pub fn versions(facts: &Facts<'_>) -> Diagnosis {
+pub fn versions(input: &CheckInput<'_>) -> Diagnosis {
     let running = std::env::current_exe().unwrap_or_default();
     // By the path that the user knows.
-    let running = on_search_path(facts.env).filter(|found| is_same(found, &running)).unwrap_or(running);
-    let hooks = named(facts).filter(|one| one.is_trusted).and_then(|one| one.path).into_iter();
+    let running = on_search_path(input.env).filter(|found| is_same(found, &running)).unwrap_or(running);
+    let hooks = named(input).filter(|one| one.is_trusted).and_then(|one| one.path).into_iter();
     let mut versions: Vec<(PathBuf, String)> = Vec::new();
-    for path in hooks.chain(on_search_path(facts.env)).filter(|path| path.is_file()) {
+    for path in hooks.chain(on_search_path(input.env)).filter(|path| path.is_file()) {
         if !is_same(&path, &running) && !versions.iter().any(|(known, _)| is_same(known, &path)) {
-            let version = version_of(facts, &path);
+            let version = version_of(input, &path);
             versions.push((path, version));
         }
     }
-    compare(&running, &versions, &facts.install())
+    compare(&running, &versions, &input.install())
 }
 
 fn compare(running: &Path, others: &[(PathBuf, String)], install: &str) -> Diagnosis {
@@ -275,8 +275,8 @@ fn compare(running: &Path, others: &[(PathBuf, String)], install: &str) -> Diagn
     warn(format!("two versions: {what}")).with_fix(format!("keep only the newest version, then: {install}"))
 }
 
-fn version_of(facts: &Facts<'_>, path: &Path) -> String {
-    let mut command = command(facts, path);
+fn version_of(input: &CheckInput<'_>, path: &Path) -> String {
+    let mut command = command(input, path);
     command.arg("--version").current_dir("/");
     let run = Run { until_closed: true, ..Run::new(command, TIMEOUT) };
     match run.collect(MAX_OUTPUT_BYTES) {

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use std::path::{Path, PathBuf};
 use teamkeep_model::words::{FEW, and_more, count};
 
-use super::{Diagnosis, Facts, bad, ok, unknown, warn};
+use super::{CheckInput, Diagnosis, bad, ok, unknown, warn};
 use crate::restore::holder;
 use crate::verify::{Scope, Verifier};
 use teamkeep_history::Range;
@@ -25,9 +25,9 @@ use teamkeep_system::process::is_gone;
 const MAX_DIAGNOSTICS_BYTES: u64 = 64 << 20;
 
 /// Checks the time of the last event, and whether Claude Code was used since.
-pub fn last_event(facts: &Facts<'_>) -> Diagnosis {
+pub fn last_event(input: &CheckInput<'_>) -> Diagnosis {
     let is_event = |line: &log::Line| line.recorded.event != OVERRIDE;
-    let logs = match Logs::of(facts.paths).all() {
+    let logs = match Logs::of(input.paths).all() {
         Ok(logs) => logs,
         Err(error) => return bad(format!("cannot read the logs: {error}")),
     };
@@ -36,11 +36,11 @@ pub fn last_event(facts: &Facts<'_>) -> Diagnosis {
     let Some(last) = last else {
         return unknown("no events recorded yet; start a Claude Code session");
     };
-    let what = format!("last event: {}", when(last, facts.now));
-    let used = facts.paths.client.as_deref().and_then(last_used);
+    let what = format!("last event: {}", when(last, input.now));
+    let used = input.paths.client.as_deref().and_then(last_used);
     // A single turn of one agent can be long without an event.
     match used.filter(|used| *used - last > TimeDelta::hours(1)) {
-        Some(used) => warn(format!("{what}, but Claude Code was used {}", when(used, facts.now)))
+        Some(used) => warn(format!("{what}, but Claude Code was used {}", when(used, input.now)))
             .with_fix("check /hooks in Claude Code; restart sessions that started before the install"),
         None => ok(what),
     }
@@ -62,13 +62,13 @@ pub(super) fn when(time: Timestamp, now: Timestamp) -> String {
 }
 
 /// Checks that the newest run is complete. If the store cannot be read, that is a finding, and the other checks still run.
-pub fn newest_run(facts: &Facts<'_>) -> Diagnosis {
-    let verify = format!("{} verify", facts.call);
-    inspect(facts, &verify).unwrap_or_else(|error| bad(error.to_string()).with_fix(verify))
+pub fn newest_run(input: &CheckInput<'_>) -> Diagnosis {
+    let verify = format!("{} verify", input.call);
+    inspect(input, &verify).unwrap_or_else(|error| bad(error.to_string()).with_fix(verify))
 }
 
-fn inspect(facts: &Facts<'_>, verify: &str) -> Result<Diagnosis> {
-    let archive = archive(facts);
+fn inspect(input: &CheckInput<'_>, verify: &str) -> Result<Diagnosis> {
+    let archive = archive(input);
     let (runs, damaged) = archive.runs();
     if let Some(why) = archive.why_unlisted() {
         return Ok(bad(format!("cannot list the runs: {why}")).with_fix(verify));
@@ -79,7 +79,7 @@ fn inspect(facts: &Facts<'_>, verify: &str) -> Result<Diagnosis> {
     let Some(run) = runs.iter().rev().find(|run| run.team.is_some()).or(runs.last()) else {
         return Ok(unknown("no run recorded yet"));
     };
-    let (logs, paths, scope) = (Logs::of(facts.paths), Some(facts.paths), Scope::Run(run.run.clone()));
+    let (logs, paths, scope) = (Logs::of(input.paths), Some(input.paths), Scope::Run(run.run.clone()));
     let verifier = Verifier { archive: &archive, logs: &logs, paths, scope, against: &[] };
     let damage = verifier.run(&mut |_| ())?.count;
     let name = run.team.as_deref().unwrap_or("a session without a team");
@@ -91,20 +91,20 @@ fn inspect(facts: &Facts<'_>, verify: &str) -> Result<Diagnosis> {
     Ok(bad(what).with_fix(format!("{verify} {}", run.run)))
 }
 
-fn archive(facts: &Facts<'_>) -> Archive {
-    Archive::open(facts.paths.store.clone(), &facts.policy.config)
+fn archive(input: &CheckInput<'_>) -> Archive {
+    Archive::open(input.paths.store.clone(), &input.policy.config)
 }
 
 /// Checks the failures of hook calls.
-pub fn failures(facts: &Facts<'_>) -> Diagnosis {
-    let dir = facts.paths.diagnostics();
+pub fn failures(input: &CheckInput<'_>) -> Diagnosis {
+    let dir = input.paths.diagnostics();
     let files = std::fs::read_dir(&dir).into_iter().flatten().flatten();
     let read = files.filter_map(|file| read_regular(&file.path(), MAX_DIAGNOSTICS_BYTES).ok());
     let failures = read.flat_map(|(bytes, _)| {
         String::from_utf8_lossy(&bytes).lines().filter_map(failure).collect::<Vec<_>>()
     });
     let mut failures: Vec<(Timestamp, String)> =
-        failures.filter(|(at, _)| facts.now - *at <= TimeDelta::days(1)).collect();
+        failures.filter(|(at, _)| input.now - *at <= TimeDelta::days(1)).collect();
     failures.sort();
     let Some((_, newest)) = failures.last() else { return ok("no hook errors in the last 24 hours") };
     let errors = count(failures.len(), "hook error");
@@ -120,8 +120,8 @@ fn failure(line: &str) -> Option<(Timestamp, String)> {
 }
 
 /// Checks that no running team has tasks in a list that the hooks do not know.
-pub fn task_lists(facts: &Facts<'_>) -> Diagnosis {
-    let archive = archive(facts);
+pub fn task_lists(input: &CheckInput<'_>) -> Diagnosis {
+    let archive = archive(input);
     let unlisted = archive.open_subjects().into_iter().find_map(|subject| {
         let task = archive.index(&subject)?.lists.missing().next()?.to_owned();
         Some((subject.team().map(SafeName::to_string)?, task))
@@ -140,8 +140,8 @@ pub fn task_lists(facts: &Facts<'_>) -> Diagnosis {
 }
 
 /// Checks that the files of the running teams can be read.
-pub fn team_files(facts: &Facts<'_>) -> Diagnosis {
-    let archive = archive(facts);
+pub fn team_files(input: &CheckInput<'_>) -> Diagnosis {
+    let archive = archive(input);
     let unreadable = archive.open_subjects().into_iter().find_map(|subject| {
         let team = subject.team()?.as_str();
         let index = archive.index(&subject)?;
@@ -155,7 +155,7 @@ pub fn team_files(facts: &Facts<'_>) -> Diagnosis {
         // Its content is stored, so only that is wrong.
         let run = seen.object.is_some().then(|| index.run.clone());
         let own = index.config_dir.as_ref().map(|dir| PathBuf::from(&dir.path));
-        let full = own.or_else(|| facts.paths.client.clone()).unwrap_or_default().join(path);
+        let full = own.or_else(|| input.paths.client.clone()).unwrap_or_default().join(path);
         Some((team.to_owned(), path.clone(), full, why.to_owned(), run))
     });
     let Some((team, path, full, why, run)) = unreadable else {
@@ -163,15 +163,15 @@ pub fn team_files(facts: &Facts<'_>) -> Diagnosis {
     };
     let (team, full) = (shell_operand(&team), quoted(&full.to_string_lossy()));
     let fix = match run {
-        Some(run) => format!("{} show {run}; then correct or delete {full}", facts.call),
+        Some(run) => format!("{} show {run}; then correct or delete {full}", input.call),
         None => format!("ls -ld {full}; then restore the file or directory"),
     };
     warn(format!("team {team}: {path} cannot be read ({why}), so the gates cannot see it")).with_fix(fix)
 }
 
 /// Finds teams whose Claude Code process is certainly gone. They are reported and never deleted.
-pub fn stale_teams(facts: &Facts<'_>) -> Diagnosis {
-    let Some(client) = facts.paths.client.as_deref() else {
+pub fn stale_teams(input: &CheckInput<'_>) -> Diagnosis {
+    let Some(client) = input.paths.client.as_deref() else {
         return unknown("cannot find Claude Code's teams: HOME is not set");
     };
     let teams = std::fs::read_dir(client.join("teams")).into_iter().flatten().flatten();
@@ -187,7 +187,7 @@ pub fn stale_teams(facts: &Facts<'_>) -> Diagnosis {
     warn(format!("{} whose Claude Code process has exited: {names}", count(stale.len(), "team"))).with_fix(
         format!(
             "check with `{} show {team}`, then: {}",
-            facts.call,
+            input.call,
             os::shell::remove_directory(&quoted(&path.to_string_lossy()))
         ),
     )

@@ -12,24 +12,24 @@ use teamkeep_system::command::quoted;
 use teamkeep_system::fs::{MAX_SECRET_BYTES, read_private};
 
 use super::record::when;
-use super::{Diagnosis, Facts, bad, ok, warn};
+use super::{CheckInput, Diagnosis, bad, ok, warn};
 use crate::notify;
 
 /// How long a removal of segments that were not shipped is reported.
 const REMOVAL_REPORTED: TimeDelta = TimeDelta::days(30);
 
-pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
-    let ship = &facts.policy.config.ship;
+pub fn check(input: &CheckInput<'_>) -> Vec<Diagnosis> {
+    let ship = &input.policy.config.ship;
     if !ship.is_configured() {
         return vec![ok("shipping is off")];
     }
-    let shipping = Shipping::of(facts.paths);
+    let shipping = Shipping::of(input.paths);
     let mut problems = Vec::new();
-    if find_shipper(facts.env).is_none() {
+    if find_shipper(input.env).is_none() {
         let what = format!("[ship] is configured, but {PROGRAM} is neither beside teamkeep nor in PATH");
         problems.push(bad(what).with_fix("./install.sh --with-ship"));
     }
-    let home = facts.env.home.as_deref();
+    let home = input.env.home.as_deref();
     let headers = "echo 'Authorization: Bearer TOKEN'";
     let files = [
         ("store-headers-file", ship.store_headers_path(home), headers),
@@ -40,7 +40,7 @@ pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
     let state = match shipping.read() {
         Ok((state, None)) => state,
         Ok((state, Some(damage))) => {
-            let fix = format!("{} ship --once", facts.call);
+            let fix = format!("{} ship --once", input.call);
             problems.push(warn(format!("{damage}; everything is sent again")).with_fix(fix));
             state
         }
@@ -49,11 +49,11 @@ pub fn check(facts: &Facts<'_>) -> Vec<Diagnosis> {
             return problems;
         }
     };
-    problems.extend(last_problem(facts, &state));
-    problems.extend(backlog_problem(facts, &shipping));
-    problems.extend(shipping.removed().and_then(|removed| removal_problem(facts, &removed)));
+    problems.extend(last_problem(input, &state));
+    problems.extend(backlog_problem(input, &shipping));
+    problems.extend(shipping.removed().and_then(|removed| removal_problem(input, &removed)));
     if problems.is_empty() {
-        problems.push(ok(summary(facts, &state)));
+        problems.push(ok(summary(input, &state)));
     }
     problems
 }
@@ -69,16 +69,16 @@ fn secret_problem(key: &str, path: &Path, new: &str) -> Option<Diagnosis> {
     Some(bad(format!("cannot use `{key}` under [ship]: {error}")).with_fix(fix))
 }
 
-fn last_problem(facts: &Facts<'_>, state: &ShippingState) -> Option<Diagnosis> {
+fn last_problem(input: &CheckInput<'_>, state: &ShippingState) -> Option<Diagnosis> {
     let last = state.last.as_ref()?;
     let error = last.error.as_ref()?;
-    let what = format!("not everything was shipped {}: {error}", when(last.at, facts.now));
-    Some(warn(what).with_fix(format!("{} ship --once", facts.call)))
+    let what = format!("not everything was shipped {}: {error}", when(last.at, input.now));
+    Some(warn(what).with_fix(format!("{} ship --once", input.call)))
 }
 
 /// The backlog, once it needs more than half of the room for it.
-fn backlog_problem(facts: &Facts<'_>, shipping: &Shipping) -> Option<Diagnosis> {
-    let ship = &facts.policy.config.ship;
+fn backlog_problem(input: &CheckInput<'_>, shipping: &Shipping) -> Option<Diagnosis> {
+    let ship = &input.policy.config.ship;
     let backlog = match UnshippedSegments::find(shipping, ship) {
         Ok(backlog) => backlog,
         Err(error) => return Some(bad(format!("cannot list the segments that are not shipped: {error}"))),
@@ -87,38 +87,38 @@ fn backlog_problem(facts: &Facts<'_>, shipping: &Shipping) -> Option<Diagnosis> 
         let [bytes, room] = [backlog.bytes(), ship.keep_unshipped].map(size);
         let segments = count(backlog.count(), "log segment");
         let what = format!("{segments} ({bytes}) are not shipped; `ship.keep-unshipped` keeps {room}");
-        warn(what).with_fix(format!("{} ship --once", facts.call))
+        warn(what).with_fix(format!("{} ship --once", input.call))
     })
 }
 
-fn removal_problem(facts: &Facts<'_>, removed: &RemovedUnshipped) -> Option<Diagnosis> {
-    (removed.at + REMOVAL_REPORTED > facts.now).then(|| {
+fn removal_problem(input: &CheckInput<'_>, removed: &RemovedUnshipped) -> Option<Diagnosis> {
+    (removed.at + REMOVAL_REPORTED > input.now).then(|| {
         let segments = count(usize::try_from(removed.segments).unwrap_or(usize::MAX), "log segment");
         let what = format!(
             "{segments} were removed before they were shipped, the last {}",
-            when(removed.at, facts.now)
+            when(removed.at, input.now)
         );
         warn(what).with_fix("set `keep-unshipped` under [ship] to a larger size")
     })
 }
 
-fn summary(facts: &Facts<'_>, state: &ShippingState) -> String {
-    let destinations = state.configured(&facts.policy.config.ship);
+fn summary(input: &CheckInput<'_>, state: &ShippingState) -> String {
+    let destinations = state.configured(&input.policy.config.ship);
     let names: Vec<&str> = destinations.iter().map(|Destination { address, .. }| address.as_str()).collect();
     let last = match &state.last {
-        Some(last) => format!("last shipped {}", when(last.at, facts.now)),
+        Some(last) => format!("last shipped {}", when(last.at, input.now)),
         None => "nothing was shipped yet".to_owned(),
     };
     format!("recorded data is shipped to {}; {last}", names.join(" and "))
 }
 
 /// Checks that notifications can be sent, if they are configured.
-pub fn notifications(facts: &Facts<'_>) -> Diagnosis {
-    let destinations = notify::Destination::all(&facts.policy.config.notify, facts.env.home.as_deref());
+pub fn notifications(input: &CheckInput<'_>) -> Diagnosis {
+    let destinations = notify::Destination::all(&input.policy.config.notify, input.env.home.as_deref());
     for destination in &destinations {
-        if let Err(error) = destination.check(facts.env) {
+        if let Err(error) = destination.check(input.env) {
             let fix = error.hints.first().cloned();
-            let fix = fix.unwrap_or_else(|| format!("{} config show", facts.call));
+            let fix = fix.unwrap_or_else(|| format!("{} config show", input.call));
             return bad(format!("notifications to {}: {error}", destination.name())).with_fix(fix);
         }
     }

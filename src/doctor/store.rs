@@ -12,7 +12,7 @@ use teamkeep_system::os::access::{is_writable, open_mode, other_owner, user_id};
 use teamkeep_system::os::files;
 use teamkeep_system::paths::PARTS;
 
-use super::{Diagnosis, Facts, bad, ok, unknown, warn};
+use super::{CheckInput, Diagnosis, bad, ok, unknown, warn};
 
 /// With less space the disk is full, in bytes.
 const MIN_FREE_BYTES: u64 = 64 << 20;
@@ -53,8 +53,8 @@ pub fn open_to_others(store: &Path) -> Vec<OpenPath> {
 }
 
 /// Checks who can access it.
-pub fn private(facts: &Facts<'_>) -> Diagnosis {
-    let store = &facts.paths.store;
+pub fn private(input: &CheckInput<'_>) -> Diagnosis {
+    let store = &input.paths.store;
     let shown = store.display();
     let metadata = match store.metadata() {
         Ok(metadata) => metadata,
@@ -69,7 +69,7 @@ pub fn private(facts: &Facts<'_>) -> Diagnosis {
     let open = open_to_others(store);
     let Some(first) = open.first() else { return ok(format!("{shown} is private")) };
     let fix = match is_store(store) {
-        true => format!("{} doctor --fix", facts.call),
+        true => format!("{} doctor --fix", input.call),
         false => "set TEAMKEEP_HOME to a directory that only teamkeep uses".to_owned(),
     };
     let only_names = open.len() == 1 && fs::canonicalize(store).is_ok_and(|root| root == first.path);
@@ -102,16 +102,16 @@ fn nearest(store: &Path) -> &Path {
 }
 
 /// Checks that it is writable, without writing.
-pub fn writable(facts: &Facts<'_>) -> Diagnosis {
-    let store = &facts.paths.store;
+pub fn writable(input: &CheckInput<'_>) -> Diagnosis {
+    let store = &input.paths.store;
     if store.metadata().is_ok_and(|metadata| unusable(store, &metadata).is_some()) {
         return unknown("not checked, because store-private failed");
     }
-    if let Some(Obstacle { what, fix }) = obstacle(facts.paths, facts.env) {
+    if let Some(Obstacle { what, fix }) = obstacle(input.paths, input.env) {
         return bad(what).with_fix(fix);
     }
     let near = nearest(store);
-    if facts.paths.warning.is_some() {
+    if input.paths.warning.is_some() {
         let what = format!("HOME is not set; data is stored in {}", store.display());
         return warn(what).with_fix("set HOME or TEAMKEEP_HOME");
     }
@@ -119,8 +119,8 @@ pub fn writable(facts: &Facts<'_>) -> Diagnosis {
 }
 
 /// Checks the free space.
-pub fn free_space(facts: &Facts<'_>) -> Diagnosis {
-    let near = nearest(&facts.paths.store);
+pub fn free_space(input: &CheckInput<'_>) -> Diagnosis {
+    let near = nearest(&input.paths.store);
     match files::free_space(near) {
         Ok(free) => rate_space(free, near),
         Err(error) => unknown(format!("cannot determine the free space at {}: {error}", near.display())),

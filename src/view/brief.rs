@@ -24,7 +24,7 @@ const MAX_NAMES_BYTES: usize = 6_000;
 
 /// These parts of the facts: all agents, then as much as fits into so many bytes.
 pub fn brief(brief: &Brief, parts: &[ContextPart], max_bytes: usize) -> String {
-    let facts = Facts(brief);
+    let facts = BriefLines(brief);
     let mut text = facts.heading();
     if parts.contains(&ContextPart::Agents) {
         text += &facts.agents(max_bytes);
@@ -54,9 +54,9 @@ pub fn brief(brief: &Brief, parts: &[ContextPart], max_bytes: usize) -> String {
 type Lines<'a> = Box<dyn Iterator<Item = String> + 'a>;
 
 /// The lines of a brief.
-struct Facts<'a>(&'a Brief);
+struct BriefLines<'a>(&'a Brief);
 
-impl Facts<'_> {
+impl BriefLines<'_> {
     /// The command that prints everything for the same reader at the same moment.
     fn command(&self) -> String {
         let name = self.0.reader.as_deref().filter(|name| *name != LEAD);

@@ -9,7 +9,7 @@ use crate::spending::Spending;
 use teamkeep_model::TaskStatus;
 use teamkeep_model::event::{LEAD, MAX_ENTRIES};
 use teamkeep_model::payload::{EventKind, TaskUpdate};
-use teamkeep_model::team::{Facts, Lists, Mail, PlanNotice, Task, TeamFile, TeamPath, mailbox, task_key};
+use teamkeep_model::team::{FileFacts, Lists, Mail, PlanNotice, Task, TeamFile, TeamPath, mailbox, task_key};
 
 /// The team at the moment of the event.
 #[derive(Debug, Clone, Default)]
@@ -82,17 +82,17 @@ impl TeamState {
     }
 
     /// Adds a file. Facts of another kind of file, or of a task that is not work, change nothing.
-    pub fn put_file(&mut self, file: TeamFile<'_>, facts: Facts) {
+    pub fn put_file(&mut self, file: TeamFile<'_>, facts: FileFacts) {
         match (file, facts) {
-            (TeamFile::Roster, Facts::Roster(members)) => self.members = members,
-            (TeamFile::Inbox(owner), Facts::Inbox(Mail { unread, plans })) => {
+            (TeamFile::Roster, FileFacts::Roster(members)) => self.members = members,
+            (TeamFile::Inbox(owner), FileFacts::Inbox(Mail { unread, plans })) => {
                 match plans.is_empty() {
                     true => self.plans.remove(owner),
                     false => self.plans.insert(owner.to_owned(), plans),
                 };
                 self.mail.insert(owner.to_owned(), unread);
             }
-            (TeamFile::Task(list, _), Facts::Task(Some(task))) => {
+            (TeamFile::Task(list, _), FileFacts::Task(Some(task))) => {
                 let id = task_key(list, &task.id);
                 self.tasks.insert(id.clone(), Task { id, ..task });
             }

@@ -1,6 +1,6 @@
 //! A roster, an inbox or a task. A file that has no flaw is parsed, and facts kept in the index are those of the file.
 
-use teamkeep_model::team::{Facts, Flaw, Lists, TeamFile};
+use teamkeep_model::team::{FileFacts, Flaw, Lists, TeamFile};
 use teamkeep_policy::TeamState;
 
 const PATHS: [&str; 4] = [
@@ -15,17 +15,17 @@ pub fn run(data: &[u8]) {
     let path = PATHS[usize::from(*first) % PATHS.len()];
     let lists = Lists::of_team(Some("session-a"));
     let flaw = Flaw::of(path, bytes);
-    let facts = Facts::of(path, bytes);
+    let facts = FileFacts::of(path, bytes);
     let Some(file) = TeamFile::of(path, &lists) else { return };
     let parsed = file.parse(bytes);
     assert!(flaw.is_none() || parsed.is_none(), "a file that Claude Code cannot read was parsed: {flaw:?}");
     let Some(facts) = facts else { return };
     let kept = serde_json::to_vec(&facts).unwrap();
-    let again: Facts = serde_json::from_slice(&kept).unwrap();
+    let again: FileFacts = serde_json::from_slice(&kept).unwrap();
     assert!(file.fits(&again));
-    let team_without_text = |mut facts: Facts| {
+    let team_without_text = |mut facts: FileFacts| {
         // The index has only the fields that gates read.
-        if let Facts::Task(Some(task)) = &mut facts {
+        if let FileFacts::Task(Some(task)) = &mut facts {
             task.raw = serde_json::Value::Null;
         }
         let mut team = TeamState::default();

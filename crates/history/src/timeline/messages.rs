@@ -12,7 +12,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use teamkeep_model::event::ActorKind;
 use teamkeep_model::payload::Message;
-use teamkeep_model::team::{Facts, Notice, TeamFile, TeamPath, inbox_owner, reached, without_reference};
+use teamkeep_model::team::{FileFacts, Notice, TeamFile, TeamPath, inbox_owner, reached, without_reference};
 use teamkeep_model::time::Timestamp;
 use teamkeep_model::{Tool, time};
 use teamkeep_policy::Decision;
@@ -250,7 +250,7 @@ impl UnreadCounts {
         let bytes = self.archive.content(&self.run, object).ok();
         let parsed = bytes.and_then(|bytes| TeamFile::Inbox(owner).parse(&bytes));
         let waiting = parsed.and_then(|content| match content {
-            Facts::Inbox(mail) => Some(mail.unread),
+            FileFacts::Inbox(mail) => Some(mail.unread),
             _ => None,
         });
         self.counts.borrow_mut().insert(object.to_owned(), waiting);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use teamkeep_model::json;
-use teamkeep_model::team::{Facts, Flaw, TeamFile};
+use teamkeep_model::team::{FileFacts, Flaw, TeamFile};
 use teamkeep_policy::{TeamState, Unreadable};
 use teamkeep_store::archive::{Archive, CapturedFile, Index, RunContents};
 use teamkeep_system::fs;
@@ -56,7 +56,7 @@ impl SnapshotReader<'_> {
         state
     }
 
-    fn facts(&self, contents: &mut RunContents, file: ListedFile<'_>) -> Result<Facts, &'static str> {
+    fn facts(&self, contents: &mut RunContents, file: ListedFile<'_>) -> Result<FileFacts, &'static str> {
         let (path, file, captured) = file;
         if let Some(facts) = &captured.facts
             && !self.live_first

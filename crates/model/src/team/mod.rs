@@ -16,7 +16,7 @@ pub use crate::compat::is_of_team as is_of;
 pub use config::{Member, Task, TeamConfig};
 pub use inbox::{IdleReason, InboxEntry, Notice, entries, fresh_entries};
 pub use lists::{HIGHEST_NUMBER, Lists, NamedLists};
-pub use team_file::{Facts, Mail, PlanNotice, TeamFile, task_key};
+pub use team_file::{FileFacts, Mail, PlanNotice, TeamFile, task_key};
 pub use token_usage::{MessageUsage, Terms, Tokens};
 
 /// The first of these keys that has a text.

@@ -18,7 +18,7 @@ pub enum TeamFile<'a> {
 /// unchanged files again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Facts {
+pub enum FileFacts {
     /// The names in the roster.
     Roster(Vec<String>),
     Inbox(Mail),
@@ -29,15 +29,15 @@ pub enum Facts {
 /// The facts of a larger file are not kept: the index is read at every call, and to find them at each change takes time.
 const MAX_FILE_BYTES: usize = 32 << 10;
 
-impl Facts {
+impl FileFacts {
     /// The facts about a file, by its path below Claude Code's directory. `None` if they are not worth keeping: the gates then
     /// read the file.
-    pub fn of(path: &str, bytes: &[u8]) -> Option<Facts> {
+    pub fn of(path: &str, bytes: &[u8]) -> Option<FileFacts> {
         if bytes.len() > MAX_FILE_BYTES {
             return None;
         }
         let facts = match TeamFile::of(path, &Lists::of_team(None))?.parse(bytes)? {
-            Facts::Task(Some(task)) => Facts::Task(Some(task.without_texts()?)),
+            FileFacts::Task(Some(task)) => FileFacts::Task(Some(task.without_texts()?)),
             facts => facts,
         };
         Some(facts)
@@ -102,25 +102,25 @@ impl<'a> TeamFile<'a> {
     }
 
     /// Whether the facts are of this kind of file.
-    pub fn fits(self, facts: &Facts) -> bool {
+    pub fn fits(self, facts: &FileFacts) -> bool {
         matches!(
             (self, facts),
-            (TeamFile::Roster, Facts::Roster(_))
-                | (TeamFile::Inbox(_), Facts::Inbox(_))
-                | (TeamFile::Task(..), Facts::Task(_))
+            (TeamFile::Roster, FileFacts::Roster(_))
+                | (TeamFile::Inbox(_), FileFacts::Inbox(_))
+                | (TeamFile::Task(..), FileFacts::Task(_))
         )
     }
 
     /// Parses the content; `None` if it is not a file that Claude Code reads: see [`Flaw`](crate::team::Flaw).
-    pub fn parse(self, bytes: &[u8]) -> Option<Facts> {
+    pub fn parse(self, bytes: &[u8]) -> Option<FileFacts> {
         Some(match self {
             TeamFile::Roster => {
                 let members = TeamConfig::parse(bytes)?.members;
-                Facts::Roster(members.into_iter().map(|member| member.name).collect())
+                FileFacts::Roster(members.into_iter().map(|member| member.name).collect())
             }
-            TeamFile::Inbox(_) => Facts::Inbox(Mail::parse(bytes)?),
+            TeamFile::Inbox(_) => FileFacts::Inbox(Mail::parse(bytes)?),
             TeamFile::Task(_, name) => {
-                Facts::Task(Some(Task::parse(name, bytes)?).filter(|task| !task.is_tracker()))
+                FileFacts::Task(Some(Task::parse(name, bytes)?).filter(|task| !task.is_tracker()))
             }
         })
     }
@@ -168,15 +168,15 @@ mod tests {
                 r#"{"description":"d","owner":"bob","metadata":{"_internal":true,"waits":"x"}}"#,
             ),
         ] {
-            let facts = Facts::of(path, text.as_bytes()).unwrap();
+            let facts = FileFacts::of(path, text.as_bytes()).unwrap();
             let json = serde_json::to_string(&facts).unwrap();
             assert!(!json.contains("long") && !json.contains("description"), "{json}");
-            assert_eq!(serde_json::from_str::<Facts>(&json).unwrap(), facts);
+            assert_eq!(serde_json::from_str::<FileFacts>(&json).unwrap(), facts);
             let file = TeamFile::of(path, &Lists::of_team(Some("t"))).unwrap();
             assert!(file.fits(&facts), "{path}");
             let (kept, parsed) = (facts, file.parse(text.as_bytes()).unwrap());
             match (kept, parsed) {
-                (Facts::Task(Some(kept)), Facts::Task(Some(parsed))) => {
+                (FileFacts::Task(Some(kept)), FileFacts::Task(Some(parsed))) => {
                     let blocked_by = (kept.blocked_by(), parsed.blocked_by());
                     assert_eq!(blocked_by.0, blocked_by.1);
                     assert_eq!(kept.raw.get("metadata"), parsed.raw.get("metadata"));
@@ -190,10 +190,10 @@ mod tests {
     #[test]
     fn facts_that_are_large_or_deep_are_not_kept() {
         let task = |metadata: &str| format!(r#"{{"id":"1","subject":"S","metadata":{metadata}}}"#);
-        let is_kept = |text: &str| Facts::of("tasks/t/1.json", text.as_bytes()).is_some();
+        let is_kept = |text: &str| FileFacts::of("tasks/t/1.json", text.as_bytes()).is_some();
         assert!(is_kept(&task(r#"{"waits":"x"}"#)));
         assert!(!is_kept(&task(r#"{"waits":[1]}"#)));
         assert!(!is_kept(&format!(r#"{{"id":"1","description":"{}"}}"#, "x".repeat(MAX_FILE_BYTES))));
-        assert!(!is_kept("{\"id\"") && Facts::of("tasks/t/.highwatermark", b"7").is_none());
+        assert!(!is_kept("{\"id\"") && FileFacts::of("tasks/t/.highwatermark", b"7").is_none());
     }
 }

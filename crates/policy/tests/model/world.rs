@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use teamkeep_model::team::{Facts, Lists, Task, TeamFile};
+use teamkeep_model::team::{FileFacts, Lists, Task, TeamFile};
 use teamkeep_policy::{Ledger, TeamState};
 
 pub const TEAM: &str = "parser-team";
@@ -203,7 +203,7 @@ fn parsed(task: usize, file: TaskFile) -> Task {
         let path = format!("tasks/{TEAM}/{}.json", task + 1);
         let content = TeamFile::of(&path, &Lists::of_team(Some(TEAM)));
         match content.and_then(|content| content.parse(text(task, file).as_bytes())) {
-            Some(Facts::Task(Some(task))) => task,
+            Some(FileFacts::Task(Some(task))) => task,
             other => unreachable!("{other:?}"),
         }
     };

@@ -11,7 +11,7 @@ use super::run::ConfigDir;
 use crate::chain::ChainPoint;
 use teamkeep_model::ProcessId;
 use teamkeep_model::event::SafeName;
-use teamkeep_model::team::{Facts, Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
+use teamkeep_model::team::{FileFacts, Lists, NamedLists, TeamConfig, is_of, mailbox, spelled};
 use teamkeep_model::time::Timestamp;
 use teamkeep_system::fs::{JsonDocument, Stamp};
 use teamkeep_system::process;
@@ -117,7 +117,7 @@ pub struct CapturedFile {
     pub place: Option<u64>,
     /// The part of the content that the gates need, if it is small.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub facts: Option<Facts>,
+    pub facts: Option<FileFacts>,
 }
 
 fn is_zero(number: &usize) -> bool {

@@ -17,7 +17,7 @@ use super::run_lock::LockedSubject;
 use super::scan::{Scan, ScannedEntry};
 use crate::metadata_only;
 use crate::packed::thaw;
-use teamkeep_model::team::{Facts, Flaw};
+use teamkeep_model::team::{FileFacts, Flaw};
 use teamkeep_model::words::count;
 use teamkeep_model::{Limit, Note, Severity};
 use teamkeep_system::clock;
@@ -206,7 +206,7 @@ struct Stored {
     flaw: Option<Flaw>,
     torn: bool,
     read_at: i64,
-    facts: Option<Facts>,
+    facts: Option<FileFacts>,
 }
 
 impl CaptureInProgress<'_> {
@@ -305,7 +305,7 @@ impl CaptureInProgress<'_> {
         match self.put(path, &bytes) {
             Ok((object, place)) => {
                 let is_plain = !torn && flaw.is_none() && !self.target.archive.metadata_only;
-                let facts = if is_plain { Facts::of(path, &bytes) } else { None };
+                let facts = if is_plain { FileFacts::of(path, &bytes) } else { None };
                 let stored = Stored { object, place, stamp, flaw, torn, read_at, facts };
                 self.record_stored(path, stored);
             }
