@@ -10,6 +10,7 @@
 //! | `docs` | pages, packages and outputs, which are those of Unix |
 //! | `watch::terminal`, and tests with `Terminal` | a terminal of Unix |
 //! | `settings::install_sh*` | shell scripts |
+//! | `history::windows_paths` | on Windows, each test has such paths |
 //! | `doctor::hooks`, `hook::crashes_legacy`, `settings::plugin*`, `shipping::starts` | shell scripts as programs |
 //! | `doctor::managed`, `settings::left_out`, `settings::managed*`, `settings::redirected` | directories of the system in a namespace of Linux |
 //! | `hook::fallback_store`, `hook::hook_stderr` | users and permissions of files |

@@ -22,4 +22,5 @@ pub mod subagents;
 mod task_owners;
 pub mod time_origin;
 pub mod traces;
+#[cfg(unix)]
 mod windows_paths;

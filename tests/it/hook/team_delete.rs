@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -353,22 +354,26 @@ fn what_the_lead_writes_after_a_team_delete_is_archived_when_its_session_ends() 
         lead.before("u1", tool, &input, json!({}));
         lead.erase();
         lead.after("u1", tool, &input, json!({"success": true, "team_name": "parser-team"}), json!({}));
-        sandbox.settle();
         let archived = || {
             let run = sandbox.library().runs[0].run.clone();
-            let stored = sandbox.archive().kept(&run).into_values().next().unwrap();
+            let stored = sandbox.archive().kept(&run).into_values().next()?;
             let mut text = String::new();
             sandbox.archive().open_content(&run, &stored.object).unwrap().read_to_string(&mut text).unwrap();
-            text
+            Some(text)
         };
-        assert!(archived().contains("Delete the team."));
+        let start = Instant::now();
+        while archived().is_none() || sandbox.runs("finish") {
+            assert!(start.elapsed() < Duration::from_secs(60), "{}", sandbox.diagnostics());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(archived().unwrap().contains("Delete the team."));
         assert!(sandbox.is_unfinished(), "the session continues");
         lead.says("assistant", json!("The team found three defects."));
         client.kill().unwrap();
         client.wait().unwrap();
         lead.end("prompt_input_exit");
         sandbox.finish();
-        assert!(archived().contains("three defects"));
+        assert!(archived().unwrap().contains("three defects"));
         assert!(sandbox.library().runs[0].finished);
     }
 }

@@ -79,8 +79,11 @@ impl Trace {
 
     /// The same, and waits after each call for its work in the background: a transcript that grows after the end of its run is
     /// archived as it was then.
+    #[cfg(unix)]
     pub fn settled_answers(&self, sandbox: &Sandbox) -> Vec<(Value, CommandResult)> {
-        self.answers_and(sandbox, || sandbox.settle())
+        let answers = self.answers_and(sandbox, || sandbox.settle());
+        sandbox.finish();
+        answers
     }
 
     fn answers_and(&self, sandbox: &Sandbox, after: impl Fn()) -> Vec<(Value, CommandResult)> {

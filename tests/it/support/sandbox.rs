@@ -312,8 +312,9 @@ impl Sandbox {
     }
 
     /// Waits until no detached process runs. A run that ended with a TeamDelete is unfinished until its session ends.
+    #[cfg(unix)]
     pub fn settle(&self) {
-        self.wait(|| self.runs("finish"));
+        self.wait(|| self.runs("finish") || is_starting());
     }
 
     fn wait(&self, is_busy: impl Fn() -> bool) {
@@ -374,6 +375,19 @@ fn process(dir: &Path, args: &str) -> Option<PathBuf> {
     let is_called = |called: &[u8]| lines.iter().any(|line| has(called, line.as_bytes()));
     let mut running = processes.filter(|process| is_called(&of(process, "cmdline")));
     running.find(|process| has(&of(process, "environ"), dir.as_os_str().as_encoded_bytes()))
+}
+
+/// Whether a process has begun to run a program of teamkeep, here or elsewhere, and has no arguments yet: whoever started it may
+/// have ended already.
+#[cfg(unix)]
+fn is_starting() -> bool {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut without_arguments =
+        processes.filter(|process| std::fs::read(process.join("cmdline")).is_ok_and(|line| line.is_empty()));
+    without_arguments.any(|process| {
+        let program = std::fs::read_link(process.join("exe"));
+        program.is_ok_and(|program| program.ends_with("teamkeep") || program.ends_with("teamkeep-hook"))
+    })
 }
 
 /// A relative path with the separators of this system, which messages show.
