@@ -46,11 +46,11 @@ pub struct FinishArgs {
     /// Wait up to a few seconds for this process to end
     #[arg(long, value_name = "PID")]
     after: Option<u32>,
-    /// Skip runs that another such process waits for
-    #[arg(long)]
-    beside: bool,
+    /// The session that has ended. Runs of others are left to their processes
+    #[arg(long, value_name = "SESSION")]
+    ended: Option<String>,
 }
 
 pub fn finish(args: &FinishArgs) -> ExitCode {
-    hook::finish_in_background(FinishStart { client: args.after, in_session: args.beside })
+    hook::finish_in_background(FinishStart { client: args.after, ended_session: args.ended.clone() })
 }

@@ -39,12 +39,13 @@ pub enum BackgroundMode {
     Inline,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Why the work after a call begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FinishStart {
     /// Claude Code's process, if it is about to exit.
     pub client: Option<u32>,
-    /// Whether no session ends at this call, so that a session that ends elsewhere has its own process.
-    pub in_session: bool,
+    /// The session that ends at this call, if one does. A session that ends elsewhere has its own process.
+    pub ended_session: Option<String>,
 }
 
 impl Recorder {
@@ -62,7 +63,7 @@ impl Recorder {
 
     pub(super) fn finish_later(&self, started: FinishStart) -> io::Result<()> {
         if self.finish == BackgroundMode::Inline {
-            let notes = [finish(self, FinishStart { client: None, ..started }), prune(self)].concat();
+            let notes = [finish(self, &FinishStart { client: None, ..started }), prune(self)].concat();
             return if notes.is_empty() { Ok(()) } else { Err(io::Error::other(notes.join("; "))) };
         }
         let mut command = Command::new(std::env::current_exe()?);
@@ -70,8 +71,8 @@ impl Recorder {
         if let Some(pid) = started.client {
             command.arg("--after").arg(pid.to_string());
         }
-        if started.in_session {
-            command.arg("--beside");
+        if let Some(session) = &started.ended_session {
+            command.arg("--ended").arg(session);
         }
         process::start_background(&mut command)
     }
@@ -129,7 +130,7 @@ pub fn finish_in_background(started: FinishStart) -> ExitCode {
         by: CalledBy::Settings,
         finish: BackgroundMode::Detached,
     };
-    let mut notes = finish(&recorder, started);
+    let mut notes = finish(&recorder, &started);
     match problem {
         Some(problem) => notes.push(format!("nothing was pruned: {problem}")),
         None => {
@@ -145,8 +146,8 @@ pub fn finish_in_background(started: FinishStart) -> ExitCode {
 }
 
 /// Archives the transcripts of ended runs and compresses their files. Returns the problems. Leaves runs to another process
-/// that completes them later, unless this process ends a session whose Claude Code process is unknown: that run may be its own.
-pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
+/// that completes them later.
+pub fn finish(recorder: &Recorder, started: &FinishStart) -> Vec<String> {
     if recorder.finish == BackgroundMode::Detached {
         os::process::detach();
     }
@@ -167,10 +168,8 @@ pub fn finish(recorder: &Recorder, started: FinishStart) -> Vec<String> {
     let now = recorder.clock.now();
     let closed = archive.close_runs_without_index(|run| is_over_without_index(recorder, &archive, run));
     notes.extend(closed.err().map(|error| format!("cannot close a run without an index: {error}")));
-    let yields = started.in_session || started.client.is_some();
-    let (mut more, ended) = archive_transcripts(recorder, &archive, |run| {
-        !(yields && belongs_to_other(run, started.client, now))
-    });
+    let (mut more, ended) =
+        archive_transcripts(recorder, &archive, |run| !belongs_to_other(run, started, now));
     more.retain(|note| !notes.contains(note));
     notes.append(&mut more);
     if !ended.is_empty() && recorder.config.ship.is_configured() {
@@ -201,18 +200,25 @@ fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord
     client.is_some_and(is_gone) || last.is_some_and(|last| last.started_at > run.started_at)
 }
 
-/// Whether another process completes this run: the one that its SessionEnd started, which may still wait (two run when one session ends
-/// as another begins), or after a TeamDelete, the one at the end of the session: until then, the lead may write about the team. A
-/// process with the same number may be another one, or the process is unknown, so it is waited for only for a while.
-fn belongs_to_other(run: &RunRecord, after: Option<u32>, now: Timestamp) -> bool {
-    let is_other = |pid| after != Some(pid) && !process::is_gone(pid, None, None);
-    let (is_alive, patience) = match run.ended_by {
-        Some(EndedBy::SessionEnd) => (run.client_pid.is_some_and(is_other), CLIENT_EXIT_TIMEOUT),
-        Some(EndedBy::TeamDelete) => (run.client_pid.is_none_or(is_other), DAY),
+/// Whether another process completes this run. That is waited for only for a while: a process with the same number may be another
+/// one.
+fn belongs_to_other(run: &RunRecord, started: &FinishStart, now: Timestamp) -> bool {
+    let may_run = |pid| started.client != Some(pid) && !process::is_gone(pid, None, None);
+    let (is_left, timeout) = match run.ended_by {
+        // The process that its SessionEnd started may still wait: two run when one session ends as another begins. One that ends
+        // a session in an unknown process can be that one.
+        Some(EndedBy::SessionEnd) => {
+            let is_own = started.ended_session.is_some() && started.client.is_none();
+            (!is_own && run.client_pid.is_some_and(may_run), CLIENT_EXIT_TIMEOUT)
+        }
+        // Until its session ends, the lead may write about the team.
+        Some(EndedBy::TeamDelete) => {
+            let is_own = started.ended_session.as_deref().is_some_and(|session| run.is_led_by(session));
+            (!is_own && run.client_pid.is_none_or(may_run), DAY)
+        }
         _ => return false,
     };
-    let is_recent = |end: Timestamp| (now - end).abs().to_std().is_ok_and(|age| age < patience);
-    is_alive && run.ended_at.is_some_and(is_recent)
+    is_left && run.ended_at.is_some_and(|end| (now - end).abs().to_std().is_ok_and(|age| age < timeout))
 }
 
 /// Archives the transcripts of unfinished runs; finally, and compresses their files, if `last` is true. Returns the problems
@@ -297,15 +303,17 @@ impl Call<'_> {
         let has_left = match received.kind {
             EventKind::SessionStart => recorder.has_left(&received.archive),
             // A team was deleted in the session.
-            EventKind::SessionEnd => received.archive.unfinished().iter().any(|run| {
-                run.lead_session.as_deref().is_some_and(|lead| received.payload.session() == Some(lead))
-            }),
+            EventKind::SessionEnd => {
+                let session = received.payload.session().unwrap_or_default();
+                received.archive.unfinished().iter().any(|run| run.is_led_by(session))
+            }
             _ => false,
         };
         if has_ended || has_left {
-            let in_session = received.kind != EventKind::SessionEnd;
-            let client = recorder.env.client_pid.filter(|_| !in_session);
-            let later = recorder.finish_later(FinishStart { client, in_session });
+            let ends = received.kind == EventKind::SessionEnd;
+            let client = recorder.env.client_pid.filter(|_| ends);
+            let ended_session = received.session.as_ref().filter(|_| ends).map(ToString::to_string);
+            let later = recorder.finish_later(FinishStart { client, ended_session });
             is_finishing = self.outcome.note("archive the transcripts", later).is_some();
         }
         let notifier = self.start_notifier();

@@ -304,15 +304,15 @@ pub fn hook_call(words: &[&str], by: CalledBy) -> Invocation {
 }
 
 fn finish_start(options: &[&str]) -> Option<FinishStart> {
-    let (options, in_session) = match options {
-        [options @ .., "--beside"] => (options, true),
-        options => (options, false),
-    };
-    match options {
-        [] => Some(FinishStart { client: None, in_session }),
-        ["--after", pid] => Some(FinishStart { client: Some(pid.parse().ok()?), in_session }),
-        _ => None,
+    let mut start = FinishStart::default();
+    for option in options.chunks(2) {
+        match option {
+            ["--after", pid] => start.client = Some(pid.parse().ok()?),
+            ["--ended", session] => start.ended_session = Some((*session).to_owned()),
+            _ => return None,
+        }
     }
+    Some(start)
 }
 
 /// The hook program.
@@ -344,18 +344,21 @@ mod tests {
     #[test]
     fn command_line_is_an_event_or_the_work_after_it() {
         let hook = |event: Option<&str>, by| Invocation::Hook { event: event.map(str::to_owned), by };
-        let finish = |client, in_session| Invocation::Finish(FinishStart { client, in_session });
+        let finish = |client, ended: Option<&str>| {
+            Invocation::Finish(FinishStart { client, ended_session: ended.map(str::to_owned) })
+        };
         for (line, wanted) in [
             ("", hook(None, CalledBy::Settings)),
             ("stop", hook(Some("stop"), CalledBy::Settings)),
             ("stop --plugin", hook(Some("stop"), CalledBy::Plugin)),
             ("--plugin", hook(None, CalledBy::Plugin)),
-            ("finish", finish(None, false)),
-            ("finish --after 12 --beside", finish(Some(12), true)),
+            ("finish", finish(None, None)),
+            ("finish --after 12 --ended s1", finish(Some(12), Some("s1"))),
             ("--version", Invocation::Version),
             ("hook stop", Invocation::Unknown),
             ("--plugin stop", Invocation::Unknown),
             ("finish --after x", Invocation::Unknown),
+            ("finish --ended", Invocation::Unknown),
             ("stop --sync", Invocation::Unknown),
         ] {
             let words: Vec<&str> = line.split_whitespace().collect();

@@ -193,7 +193,7 @@ fn process_that_outlives_its_client_has_its_own_session() {
     sandbox.finish();
     lead.end("prompt_input_exit");
     // It waits for the client to go: this one stays until it was seen.
-    let wanted = format!("finish\0--after\0{pid}\0");
+    let wanted = format!("finish\0--after\0{pid}\0--ended\0{ONE}\0");
     let found = || {
         let processes = std::fs::read_dir("/proc").unwrap().flatten();
         let mut names = processes.filter_map(|entry| entry.file_name().into_string().ok());

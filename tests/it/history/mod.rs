@@ -22,5 +22,5 @@ pub mod subagents;
 mod task_owners;
 pub mod time_origin;
 pub mod traces;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 mod windows_paths;

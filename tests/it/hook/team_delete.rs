@@ -341,39 +341,86 @@ fn problem_of_another_team_does_not_block_a_team_delete() {
     assert_eq!(sandbox.log().last().unwrap()["payload"]["tool_input"], Value::Object(Default::default()));
 }
 
+/// A session that continues after its team was deleted, and whose transcript was archived then.
+fn deleted_team(sandbox: &Sandbox, pid: Option<u32>) -> Lead<'_> {
+    let lead = Lead { pid, ..team(sandbox) };
+    lead.start("startup");
+    lead.says("user", json!("Delete the team."));
+    let (tool, input) = ("TeamDelete", json!({}));
+    lead.before("u1", tool, &input, json!({}));
+    lead.erase();
+    lead.after("u1", tool, &input, json!({"success": true, "team_name": "parser-team"}), json!({}));
+    wait(sandbox, || archived(sandbox).is_some() && !sandbox.runs("finish"));
+    assert!(archived(sandbox).unwrap().contains("Delete the team."));
+    lead
+}
+
+/// The archived transcript of the first run.
+fn archived(sandbox: &Sandbox) -> Option<String> {
+    let run = sandbox.library().runs[0].run.clone();
+    let stored = sandbox.archive().kept(&run).into_values().next()?;
+    let mut text = String::new();
+    sandbox.archive().open_content(&run, &stored.object).unwrap().read_to_string(&mut text).unwrap();
+    Some(text)
+}
+
+fn wait(sandbox: &Sandbox, is_done: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !is_done() {
+        assert!(start.elapsed() < Duration::from_secs(60), "{}", sandbox.diagnostics());
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn what_the_lead_writes_after_a_team_delete_is_archived_when_its_session_ends() {
     for is_process_known in [true, false] {
         let sandbox = Sandbox::new();
         sandbox.configure("");
-        let mut client = waiting_process().spawn().unwrap();
-        let lead = Lead { pid: is_process_known.then(|| client.id()), ..team(&sandbox) };
-        lead.start("startup");
-        lead.says("user", json!("Delete the team."));
-        let (tool, input) = ("TeamDelete", json!({}));
-        lead.before("u1", tool, &input, json!({}));
-        lead.erase();
-        lead.after("u1", tool, &input, json!({"success": true, "team_name": "parser-team"}), json!({}));
-        let archived = || {
-            let run = sandbox.library().runs[0].run.clone();
-            let stored = sandbox.archive().kept(&run).into_values().next()?;
-            let mut text = String::new();
-            sandbox.archive().open_content(&run, &stored.object).unwrap().read_to_string(&mut text).unwrap();
-            Some(text)
-        };
-        let start = Instant::now();
-        while archived().is_none() || sandbox.runs("finish") {
-            assert!(start.elapsed() < Duration::from_secs(60), "{}", sandbox.diagnostics());
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        assert!(archived().unwrap().contains("Delete the team."));
+        let mut client = is_process_known.then(|| waiting_process().spawn().unwrap());
+        let lead = deleted_team(&sandbox, client.as_ref().map(std::process::Child::id));
         assert!(sandbox.is_unfinished(), "the session continues");
         lead.says("assistant", json!("The team found three defects."));
-        client.kill().unwrap();
-        client.wait().unwrap();
+        if let Some(client) = &mut client {
+            client.kill().unwrap();
+            client.wait().unwrap();
+        }
         lead.end("prompt_input_exit");
         sandbox.finish();
-        assert!(archived().unwrap().contains("three defects"));
+        assert!(archived(&sandbox).unwrap().contains("three defects"));
         assert!(sandbox.library().runs[0].finished);
     }
+}
+
+#[test]
+fn the_end_of_another_session_does_not_complete_the_run_of_a_deleted_team() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("");
+    let lead = deleted_team(&sandbox, None);
+    let other = Lead::named(&sandbox, "bbbbbbbb-0000-4000-8000-000000000002", "other-team");
+    other.roster(2_000, &["bob"]);
+    other.start("startup");
+    other.end("prompt_input_exit");
+    let is_finished = |team: &str| {
+        let library = sandbox.library();
+        library.runs.iter().any(|run| run.team.as_deref() == Some(team) && run.finished)
+    };
+    wait(&sandbox, || is_finished("other-team"));
+    assert!(!is_finished("parser-team"), "its session continues");
+    lead.says("assistant", json!("The team found three defects."));
+    lead.end("prompt_input_exit");
+    sandbox.finish();
+    assert!(archived(&sandbox).unwrap().contains("three defects"));
+}
+
+#[test]
+fn the_run_of_a_deleted_team_whose_session_was_killed_is_completed_a_day_later() {
+    let sandbox = Sandbox::new();
+    sandbox.configure("");
+    deleted_team(&sandbox, None);
+    let payload = json!({"session_id": "s2", "hook_event_name": "SessionStart", "source": "startup"});
+    let later = [("TEAMKEEP_NOW", "2036-02-03T04:05:06Z")];
+    sandbox.feed("session-start", payload.to_string().as_bytes(), &later);
+    sandbox.finish();
+    assert!(sandbox.library().runs[0].finished);
 }

@@ -79,7 +79,7 @@ impl Trace {
 
     /// The same, and waits after each call for its work in the background: a transcript that grows after the end of its run is
     /// archived as it was then.
-    #[cfg(unix)]
+    #[cfg(target_os = "linux")]
     pub fn settled_answers(&self, sandbox: &Sandbox) -> Vec<(Value, CommandResult)> {
         let answers = self.answers_and(sandbox, || sandbox.settle());
         sandbox.finish();

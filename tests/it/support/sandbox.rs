@@ -311,10 +311,11 @@ impl Sandbox {
         self.wait(|| self.is_unfinished() || self.runs("finish"));
     }
 
-    /// Waits until no detached process runs. A run that ended with a TeamDelete is unfinished until its session ends.
-    #[cfg(unix)]
+    /// Waits until no process archives transcripts. A run that ended with a TeamDelete is unfinished until its session ends.
+    #[cfg(target_os = "linux")]
     pub fn settle(&self) {
-        self.wait(|| self.runs("finish") || is_starting());
+        // In this order: a process that starts gets its arguments meanwhile.
+        self.wait(|| is_starting() || self.runs("finish"));
     }
 
     fn wait(&self, is_busy: impl Fn() -> bool) {
@@ -377,14 +378,14 @@ fn process(dir: &Path, args: &str) -> Option<PathBuf> {
     running.find(|process| has(&of(process, "environ"), dir.as_os_str().as_encoded_bytes()))
 }
 
-/// Whether a process has begun to run a program of teamkeep, here or elsewhere, and has no arguments yet: whoever started it may
-/// have ended already.
-#[cfg(unix)]
+/// Whether a process, here or elsewhere, has begun to run a program of teamkeep, and its arguments and variables cannot be read yet.
+/// Its parent may have ended already.
+#[cfg(target_os = "linux")]
 fn is_starting() -> bool {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
-    let mut without_arguments =
-        processes.filter(|process| std::fs::read(process.join("cmdline")).is_ok_and(|line| line.is_empty()));
-    without_arguments.any(|process| {
+    let mut without_variables =
+        processes.filter(|process| std::fs::read(process.join("environ")).is_ok_and(|all| all.is_empty()));
+    without_variables.any(|process| {
         let program = std::fs::read_link(process.join("exe"));
         program.is_ok_and(|program| program.ends_with("teamkeep") || program.ends_with("teamkeep-hook"))
     })

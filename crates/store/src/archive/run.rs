@@ -144,6 +144,12 @@ impl RunRecord {
         (self.ended_at, self.ended_by, self.ended_reason, self.finished) = (None, None, None, false);
     }
 
+    /// Whether this session is or was the lead's.
+    pub fn is_led_by(&self, session: &str) -> bool {
+        self.lead_session.as_deref() == Some(session)
+            || self.session(session).is_some_and(|session| session.role == SessionRole::Lead)
+    }
+
     fn session(&self, id: &str) -> Option<&SessionRecord> {
         self.sessions.iter().find(|session| session.id == id)
     }
