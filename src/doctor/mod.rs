@@ -221,7 +221,7 @@ pub struct CheckInput<'a> {
 }
 
 impl<'a> CheckInput<'a> {
-    /// Collects it, without changing anything.
+    /// Collects the input, without changing anything.
     pub fn gather(
         (env, paths): (&'a Env, &'a Paths),
         (files, misnamed): (&Files, Option<Problem>),

@@ -24,14 +24,14 @@ const MAX_NAMES_BYTES: usize = 6_000;
 
 /// These parts of the facts: all agents, then as much as fits into so many bytes.
 pub fn brief(brief: &Brief, parts: &[ContextPart], max_bytes: usize) -> String {
-    let facts = BriefLines(brief);
-    let mut text = facts.heading();
+    let brief = BriefLines(brief);
+    let mut text = brief.heading();
     if parts.contains(&ContextPart::Agents) {
-        text += &facts.agents(max_bytes);
+        text += &brief.agents(max_bytes);
     }
-    let rest = format!("Left out for brevity; everything: {}\n", facts.command());
+    let rest = format!("Left out for brevity; everything: {}\n", brief.command());
     let mut is_complete = true;
-    for (_, title, lines) in facts.sections().into_iter().filter(|(part, ..)| parts.contains(part)) {
+    for (_, title, lines) in brief.sections().into_iter().filter(|(part, ..)| parts.contains(part)) {
         let mut title = Some(title);
         for line in lines {
             let new = title.iter().map(|title| title.len() + 2).sum::<usize>() + line.len() + 3;

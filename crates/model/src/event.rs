@@ -215,8 +215,8 @@ pub const MAX_ENTRIES: usize = 512;
 /// The longest name that is used with a suffix as the name of a file in the store, in bytes.
 const MAX_STEM_BYTES: usize = 200;
 
-/// A name that is safe as one component of a path: not empty, at most 255 bytes, no `/`, no NUL, no control
-/// character, not `.`, `..` or anything else that begins with a dot, and on Windows not a drive with a name (`c:name`).
+/// A name that is safe as one component of a path: not empty, at most 255 bytes, no `/` or `\`, no control character, no
+/// dot at the beginning, and on Windows no drive prefix (`c:name`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SafeName(String);
 

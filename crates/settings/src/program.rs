@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(stable(&cellar, OsStr::new("teamkeep"), Some(other.as_os_str())), cellar);
     }
 
-    #[cfg_attr(windows, ignore = "quotes of a POSIX shell")]
+    #[cfg_attr(windows, ignore = "expects the quotes of a POSIX shell")]
     #[test]
     fn operand_that_looks_like_an_option_is_escaped() {
         assert_eq!((shell_operand("-rf").as_str(), shell_operand("it's").as_str()), ("-- -rf", "'it'\\''s'"));
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!((args("/bin/teamkeep"), args("teamkeep")), ("hook stop".into(), "hook stop".into()));
     }
 
-    #[cfg_attr(windows, ignore = "paths of Unix")]
+    #[cfg_attr(windows, ignore = "uses Unix paths")]
     #[test]
     fn hook_program_replaces_the_command_line_beside_it() {
         let program = HookProgram::named("/bin/teamkeep-hook").unwrap();

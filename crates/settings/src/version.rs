@@ -252,26 +252,26 @@ mod tests {
         version_of(command, Duration::from_millis(1500), || ()).unwrap()
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn version_counts_with_any_exit_code() {
         assert_eq!(printed("echo '2.1.328 (Claude Code)'; exit 3"), Ok(Version(2, 1, 328)));
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn version_of_another_program_is_ignored() {
         let script = "echo 'node 18.0.0 will not do for long'; sleep 0.1; echo '2.1.328 (Claude Code)'";
         assert_eq!(printed(script), Ok(Version(2, 1, 328)));
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn hanging_client_is_killed_with_its_children() {
         assert_eq!(printed("sleep 1000 & sleep 1000"), Err("did not respond"));
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn output_counts_even_if_a_process_holds_the_pipe() {
         for script in
@@ -281,7 +281,7 @@ mod tests {
         }
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn output_without_a_version_is_reported() {
         for script in ["echo hello", "true", "head -c 100000 /dev/zero", "printf '\\377\\376'"] {

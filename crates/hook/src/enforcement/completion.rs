@@ -226,7 +226,7 @@ fn last_output(lines: &[String], max_chars: usize) -> String {
 }
 
 #[cfg(test)]
-#[cfg_attr(windows, allow(dead_code))] // what the tests with a shell share
+#[cfg_attr(windows, allow(dead_code))] // helpers of the tests that need a shell
 mod tests;
 
 #[cfg(test)]

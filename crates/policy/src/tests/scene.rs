@@ -15,7 +15,7 @@ use teamkeep_policy::{
     JudgedEvent, Judgement, Lost, Rules, TeamState, Verdict, gates, judge,
 };
 
-pub(super) type AccessFacts = fn(&Policy, &JudgedEvent<'_>, &FileHistory) -> Option<Access>;
+pub(super) type FindAccess = fn(&Policy, &JudgedEvent<'_>, &FileHistory) -> Option<Access>;
 
 /// A team, its policy, and a clock that moves with each event.
 #[derive(Default, Clone)]
@@ -26,7 +26,7 @@ pub(super) struct Scene {
     /// Where the tools run. Without it, no file is used.
     pub directory: Option<PathBuf>,
     /// Where the facts about files and git are from.
-    pub facts: Option<AccessFacts>,
+    pub facts: Option<FindAccess>,
     clock: u32,
 }
 

@@ -24,7 +24,7 @@ fn installed(before: &str) -> String {
     after
 }
 
-#[cfg_attr(windows, ignore = "paths of Unix")]
+#[cfg_attr(windows, ignore = "uses Unix paths")]
 #[test]
 fn empty_file_and_empty_object_become_handwritten_layout() {
     let by_hand = r#"{
@@ -61,7 +61,7 @@ fn empty_file_and_empty_object_become_handwritten_layout() {
     assert_eq!(installed("{}"), by_hand.trim_end());
 }
 
-#[cfg_attr(windows, ignore = "paths of Unix")]
+#[cfg_attr(windows, ignore = "uses Unix paths")]
 #[test]
 fn hooks_are_appended_in_the_layout_of_the_file() {
     let before = "{\r\n\t// mine\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [\r\n\t\t\t{\"hooks\": []} // why\r\n\t\t],\r\n\t},\r\n\t\"z\": 1\r\n}";
@@ -219,7 +219,7 @@ fn client_gets_only_the_events_that_it_has() {
     assert_eq!(unknown_to(Version(2, 1, 83)), ["PreSkillShellCommand", "TaskCreated"]);
 }
 
-#[cfg_attr(windows, ignore = "paths of Unix")]
+#[cfg_attr(windows, ignore = "uses Unix paths")]
 #[test]
 fn unknown_client_gets_the_events_of_all_versions_in_the_old_form() {
     let unknown = ClientVersion::Unknown("it is asleep".to_owned());
@@ -247,7 +247,7 @@ fn unknown_client_keeps_existing_hooks_and_their_form() {
     assert!(now.iter().all(has_args), "in the form of the two");
 }
 
-#[cfg_attr(windows, ignore = "paths of Unix")]
+#[cfg_attr(windows, ignore = "uses Unix paths")]
 #[test]
 fn args_are_written_since_2_1_139() {
     let program = HookProgram::named("/bin/teamkeep").unwrap();
