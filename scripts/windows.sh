@@ -60,12 +60,9 @@ part)
     exec cargo test --locked --target "$target" --test it -- $filters
     ;;
 *)
-    set --
-    for crate in model policy redact system config settings store history terminal hook; do
-        set -- "$@" --package "teamkeep-$crate"
-    done
-    cargo test --locked --no-fail-fast --target "$target" "$@"
-    cargo test --locked --no-fail-fast --target "$target" --package teamkeep --lib
-    exec cargo test --locked --target "$target" --test it
+    status=0
+    cargo test --locked --no-fail-fast --target "$target" --workspace --exclude teamkeep --exclude teamkeep-ship || status=1
+    cargo test --locked --no-fail-fast --target "$target" --package teamkeep --lib --test it || status=1
+    exit $status
     ;;
 esac
