@@ -76,9 +76,11 @@ function Install-Teamkeep {
         if ($LASTEXITCODE -ne 0) {
             Stop-WithError 'installed the programs, but not the hooks' "fix the cause, then: & '$teamkeep' install"
         }
+        Write-Host "to turn on agent teams: & '$teamkeep' install --enable-teams"
     }
     if (($env:Path -split ';') -notcontains $Prefix) {
         Write-Host "to find the programs in this console: `$env:Path += ';$Prefix'"
+        Write-Host "to keep it, add the directory to your account's variable Path"
     }
 }
 

@@ -270,7 +270,7 @@ mod tests {
         Incident { id: id.to_owned(), severity, agents, ..Notification::example(now()).incident }
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn an_incident_is_sent_once_even_by_another_process() {
         let scene = scene("true");
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(outbox.next_retry(), None);
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn a_failed_delivery_is_tried_again_until_it_is_given_up_and_then_reported_once() {
         let scene = scene("exit 7");
@@ -305,7 +305,7 @@ mod tests {
         assert_eq!(scene.sent().len(), 3);
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn an_interrupted_delivery_is_repeated_by_the_next_process() {
         let scene = scene("true");
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(scene.sent(), ["a"]);
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn the_same_kind_and_agent_is_quiet_for_a_while_and_then_sent_if_it_lasts() {
         let scene = scene("true");
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(scene.sent(), ["a", "d", "b"], "c was over before the quiet time was");
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn an_incident_is_not_quiet_beside_one_that_did_not_arrive() {
         let scene = scene("test -e up");
@@ -350,7 +350,7 @@ mod tests {
         assert_eq!(scene.sent().len(), 4, "quiet beside those that arrived");
     }
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn an_incident_that_ended_long_ago_is_not_sent() {
         let scene = scene("true");

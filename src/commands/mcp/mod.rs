@@ -210,7 +210,7 @@ fn cut(value: &mut Value) -> bool {
 mod tests {
     use super::*;
 
-    #[cfg_attr(windows, ignore = "a POSIX shell")]
+    #[cfg_attr(windows, ignore = "needs a POSIX shell")]
     #[test]
     fn a_command_that_takes_too_long_is_killed() {
         let sleep = |seconds: &str| {
