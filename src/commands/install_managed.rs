@@ -21,7 +21,9 @@ use teamkeep_settings::plan::{self};
 use teamkeep_settings::program::HookProgram;
 use teamkeep_settings::version::{ClientVersion, FIRST_WITH_DROP_INS, Version};
 use teamkeep_settings::{hook_command, managed};
+use teamkeep_system::command::{HOOK_NAME, file_of, quoted};
 use teamkeep_system::error::{Error, Result};
+use teamkeep_system::os;
 use teamkeep_terminal::Context;
 
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -117,10 +119,11 @@ pub fn add(
 /// Checks that every user can run the program. Users have different search paths, so only a path will do.
 pub fn check_program(program: HookProgram) -> Result<HookProgram> {
     if program.is_bare() {
+        let example = Path::new(os::PROGRAMS_DIR).join(file_of(HOOK_NAME));
         return Err(Error::usage(
             "managed settings need the path of the program: each user has another PATH",
         )
-        .hint("name it: --command /usr/local/bin/teamkeep-hook"));
+        .hint(format!("name it: --command {}", quoted(&example.to_string_lossy()))));
     }
     Ok(program)
 }
@@ -190,9 +193,10 @@ fn warn_of_program(context: &Context, program: &HookProgram) {
         return;
     }
     warnings.iter().for_each(|warning| context.ui.warn(warning));
-    context.ui.hint(
-        "install the program where only root can write, such as /usr/local/bin, and name it with --command",
-    );
+    context.ui.hint(format!(
+        "install the program where only root can write, such as {}, and name it with --command",
+        os::PROGRAMS_DIR
+    ));
 }
 
 /// Warns of managed settings that Claude Code cannot read.

@@ -15,6 +15,7 @@ use teamkeep_settings::version::{
     ClientVersion, FIRST_LENIENT, FIRST_WITH_ARGS, FIRST_WITH_TEAMS, Version, exists, knows,
 };
 use teamkeep_system::command::find;
+use teamkeep_system::os;
 
 /// Since this version the task tools are off on current models unless enabled.
 const FIRST_WITHOUT_TASKS: Version = Version(2, 1, 233);
@@ -189,7 +190,10 @@ pub fn hooks_enabled(input: &CheckInput<'_>) -> Vec<Diagnosis> {
     if let Some(layer) = managed_with_switch(layers, ONLY_MANAGED) {
         let what =
             format!("only hooks of managed settings run: `{ONLY_MANAGED}` in {}", layer.path.display());
-        let fix = || format!("ask an administrator to run: sudo {} install --scope managed", input.installer);
+        let fix = || {
+            let install = format!("{}{} install --scope managed", os::shell::SUDO, input.installer);
+            format!("ask an administrator to run: {install}")
+        };
         let own = others.clone().find(|layer| !layer.ours().is_empty());
         let is_managed =
             |layer: &SettingsLayer| layer.kind == SettingsScope::Managed && !layer.ours().is_empty();

@@ -79,7 +79,7 @@ checks! {
     PolicyTrust organization::trust, "policy-trust" "The current version of the project's checks and rules is trusted.",
     Notifications shipping::notifications, "notifications" "If notifications are configured, `curl` and the secret that they need can be used. Nothing is sent; `teamkeep config test-notify` does that.",
     Shipping shipping::check, "shipping" "If shipping is configured, `teamkeep-ship` is installed, the files with secrets can be used, the last shipping had no error, and the log has room for segments that are not shipped yet.",
-    StorePrivate store::private, "store-private" "The store belongs to you, and no other user can read it.",
+    StorePrivate store::private, "store-private" "The store belongs to you, and no other user can read it. Not checked on Windows.",
     StoreWritable store::writable, "store-writable" "The store is writable, or can be created, and each of its directories is a directory.",
     StoreRoom store::free_space, "store-room" "There is free space on the disk of the store.",
     LastEvent record::last_event, "last-event" "Shows when the last event was recorded. Claude Code has not run for more than an hour since then without an event.",

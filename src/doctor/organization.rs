@@ -1,6 +1,6 @@
 //! Checks what applies to every user: Claude Code's managed settings, and the organization's configuration.
 
-use super::{CheckInput, Diagnosis, bad, ok, warn};
+use super::{CheckInput, Diagnosis, bad, ok, unknown, warn};
 use std::path::{Path, PathBuf};
 use teamkeep_config::{Code, ORGANIZATION_FILE, Problem, TrustState};
 use teamkeep_model::words::count;
@@ -31,10 +31,13 @@ pub fn managed_settings(input: &CheckInput<'_>) -> Vec<Diagnosis> {
             found.extend(exposed("the program of the managed hooks", program, PublicAccess::Execute));
         } else {
             let what = format!("the managed hooks run {}, which each user's PATH decides", program.display());
-            found.push(bad(what).with_fix(format!("sudo {} install --scope managed", input.installer)));
+            let fix = format!("{}{} install --scope managed", os::shell::SUDO, input.installer);
+            found.push(bad(what).with_fix(fix));
         }
     }
-    if found.is_empty() {
+    if found.is_empty() && !os::access::FINDS_OTHERS {
+        found.push(unknown("who can change the managed settings is not checked on this system"));
+    } else if found.is_empty() {
         let files = count(managed.len(), "file");
         let paths: Vec<String> = managed.iter().map(|layer| layer.path.display().to_string()).collect();
         found.push(ok(format!("only root can change the managed settings: {files}: {}", paths.join(", "))));

@@ -8,7 +8,7 @@ use teamkeep_model::words::size;
 use teamkeep_store::access::{Obstacle, obstacle};
 use teamkeep_system::command::quoted;
 use teamkeep_system::fs;
-use teamkeep_system::os::access::{is_writable, open_mode, other_owner, user_id};
+use teamkeep_system::os::access::{FINDS_OTHERS, is_writable, open_mode, other_owner, user_id};
 use teamkeep_system::os::files;
 use teamkeep_system::paths::PARTS;
 
@@ -65,6 +65,9 @@ pub fn private(input: &CheckInput<'_>) -> Diagnosis {
     };
     if let Some(problem) = unusable(store, &metadata) {
         return problem;
+    }
+    if !FINDS_OTHERS {
+        return unknown(format!("the access of other users to {shown} is not checked on this system"));
     }
     let open = open_to_others(store);
     let Some(first) = open.first() else { return ok(format!("{shown} is private")) };

@@ -136,7 +136,7 @@ impl SettingsLayer {
     /// The command line of `install` or `uninstall` for this file; `call` is how the user calls this program. Only root
     /// can change managed settings.
     pub fn command(&self, call: &str, verb: &str) -> String {
-        let sudo = if self.kind == SettingsScope::Managed { "sudo " } else { "" };
+        let sudo = if self.kind == SettingsScope::Managed { os::shell::SUDO } else { "" };
         format!("{sudo}{call} {verb}{}", self.kind.option())
     }
 }

@@ -12,6 +12,9 @@ use rustix::process::geteuid;
 use super::files::open;
 use crate::fs::kinds::OpenMode;
 
+/// Whether this module finds others with access.
+pub const FINDS_OTHERS: bool = true;
+
 /// Everyone can read a file, and only its owner can change it.
 const PUBLIC_FILE: u32 = 0o644;
 /// Everyone can use a directory, and only its owner can change it.

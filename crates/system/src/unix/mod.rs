@@ -24,6 +24,8 @@ pub const SYSTEM_DIR: &str =
 /// Claude Code's managed settings.
 pub const MANAGED_SETTINGS: &str =
     if IS_APPLE { "/Library/Application Support/ClaudeCode" } else { "/etc/claude-code" };
+/// A directory with programs for every user.
+pub const PROGRAMS_DIR: &str = "/usr/local/bin";
 /// The directories with the users' own directories.
 pub const HOME_PARENTS: &[&str] = &["/home", "/root", "/Users"];
 /// A path that cannot exist.
@@ -53,6 +55,8 @@ pub mod shell {
     pub const QUOTE: &str = "'\\''";
     /// The word before a quoted program.
     pub const CALL: &str = "";
+    /// What runs a command as an administrator.
+    pub const SUDO: &str = "sudo ";
 
     pub fn enter(directory: &str) -> String {
         format!("cd {directory}")

@@ -6,6 +6,9 @@ use std::path::Path;
 
 use winapi_util::file::information;
 
+/// Whether this module finds others with access.
+pub const FINDS_OTHERS: bool = false;
+
 /// Users have no numbers.
 pub fn user_id() -> u32 {
     0

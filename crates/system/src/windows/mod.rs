@@ -13,6 +13,8 @@ pub const ORGANIZATION_FILE: &str = r"C:\Program Files\teamkeep\teamkeep.toml";
 pub const SYSTEM_DIR: &str = r"C:\Program Files\teamkeep";
 /// Claude Code's managed settings.
 pub const MANAGED_SETTINGS: &str = r"C:\Program Files\ClaudeCode";
+/// A directory with programs for every user.
+pub const PROGRAMS_DIR: &str = SYSTEM_DIR;
 /// The directories with the users' own directories.
 pub const HOME_PARENTS: &[&str] = &[r"C:\Users"];
 /// A path that cannot exist.
@@ -43,6 +45,8 @@ pub mod shell {
     pub const QUOTE: &str = "''";
     /// The word before a quoted program: without it, the word is only printed.
     pub const CALL: &str = "& ";
+    /// What runs a command as an administrator: the shell does, if an administrator started it so.
+    pub const SUDO: &str = "";
 
     pub fn enter(directory: &str) -> String {
         format!("cd -LiteralPath {directory}")
