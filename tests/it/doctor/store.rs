@@ -7,6 +7,7 @@ use crate::doctor::checks::{examined, of, one, well};
 use crate::support::access::{assert_mode, set_mode};
 use crate::support::install_home::{Home, result};
 use crate::support::sandbox::feed;
+use teamkeep_system::os::shell;
 
 const STORE: &str = ".local/share/teamkeep";
 
@@ -127,7 +128,10 @@ fn doctor_reports_a_team_of_a_dead_client_and_preserves_it() {
     let note = home.at(&format!(".claude/sessions/{}.json", std::process::id()));
     std::fs::create_dir_all(note.parent().unwrap()).unwrap();
     std::fs::write(&note, "{ half").unwrap();
-    assert_snapshot!(one(&home, "stale-teams"), @"warn: 1 team whose Claude Code process has exited: parser => check with `teamkeep show parser`, then: rm -r ~/.claude/teams/parser");
+    let remove = shell::remove_directory("~/.claude/teams/parser");
+    let found = "warn: 1 team whose Claude Code process has exited: parser";
+    let fix = format!("check with `teamkeep show parser`, then: {remove}");
+    assert_eq!(one(&home, "stale-teams"), format!("{found} => {fix}"));
     std::fs::remove_file(note).unwrap();
     let finding = one(&home, "stale-teams");
     assert!(
