@@ -63,6 +63,7 @@ fn object(sandbox: &Sandbox, args: &[&str]) -> Value {
     serde_json::from_str(&sandbox.printed(args)).unwrap()
 }
 
+#[cfg_attr(windows, ignore = "uses Unix paths")]
 #[test]
 fn each_file_has_its_agents_and_each_change_its_task() {
     let sandbox = changed();

@@ -68,15 +68,18 @@ fn printed(run: (&str, &'static str), jobs: usize, by_command_line: bool) -> [St
     }
     trace.play(&sandbox, jobs);
     sandbox.finish();
-    let root = sandbox.home().parent().unwrap().display().to_string();
+    let root = sandbox.home().parent().unwrap().display().to_string().replace('\\', "/");
     let commands: [&[&str]; 3] = [
         &["log", "latest", "--json"],
         &["show", "latest", "--json"],
         &["report", "latest", "--format", "json"],
     ];
     // Claude Code also spells the directory in a name.
-    let spelled = root.replace(['/', '.'], "-");
-    commands.map(|command| sandbox.printed(command).replace(&root, "SANDBOX").replace(&spelled, "SANDBOX"))
+    let dashed = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
+    let spelled: String = root.chars().map(dashed).collect();
+    let plain = |printed: String| printed.replace(r"\\", "/");
+    commands
+        .map(|command| plain(sandbox.printed(command)).replace(&root, "SANDBOX").replace(&spelled, "SANDBOX"))
 }
 
 #[test]
