@@ -242,6 +242,7 @@ fn no_character_of_a_query_is_an_instruction() {
     }
 }
 
+#[cfg_attr(windows, ignore = "needs a POSIX shell")]
 #[test]
 fn hostile_texts_are_escaped_and_their_commands_are_quoted() {
     let sandbox = Sandbox::new();

@@ -29,6 +29,8 @@ fn a_search_finds_what_is_recorded_now() {
     let mut file = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
     std::io::Write::write_all(&mut file, format!("{tail}\n").as_bytes()).unwrap();
     assert_eq!(hits(&sandbox, &["split"]).len(), 1);
+    // On Windows, an open file is removed when it is closed.
+    drop(file);
     std::fs::remove_file(&path).unwrap();
     assert_eq!(hits(&sandbox, &["needle", "--limit", "100"]).len(), 12, "the transcript was not archived");
 }

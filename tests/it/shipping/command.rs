@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 
 use super::ship_sandbox::ShipSandbox;
 
+#[cfg_attr(windows, ignore = "a shell script as a program")]
 #[test]
 fn arguments_global_options_and_the_exit_code_are_passed_on() {
     let ship = ShipSandbox::new();
