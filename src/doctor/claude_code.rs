@@ -340,10 +340,8 @@ mod tests {
             finding.what,
             "only hooks of managed settings run: `allowManagedHooksOnly` in /Managed.json; teamkeep's are not among them"
         );
-        assert_eq!(
-            finding.fix.as_deref(),
-            Some("ask an administrator to run: sudo teamkeep install --scope managed")
-        );
+        let install = format!("{}teamkeep install --scope managed", os::shell::SUDO);
+        assert_eq!(finding.fix, Some(format!("ask an administrator to run: {install}")));
         let mut both = ours.clone();
         both["allowManagedHooksOnly"] = json!(true);
         let finding = with(both);
@@ -377,7 +375,7 @@ mod tests {
         let local = found(Version(2, 1, 83), SettingsScope::Local, &late);
         assert_eq!(local.fix.as_deref(), Some("teamkeep install --scope local"));
         let managed = found(Version(2, 1, 83), SettingsScope::Managed, &late);
-        assert_eq!(managed.fix.as_deref(), Some("sudo teamkeep install --scope managed"));
+        assert_eq!(managed.fix, Some(format!("{}teamkeep install --scope managed", os::shell::SUDO)));
     }
 
     #[test]
