@@ -340,8 +340,9 @@ mod tests {
             finding.what,
             "only hooks of managed settings run: `allowManagedHooksOnly` in /Managed.json; teamkeep's are not among them"
         );
-        let install = format!("{}teamkeep install --scope managed", os::shell::SUDO);
-        assert_eq!(finding.fix, Some(format!("ask an administrator to run: {install}")));
+        let sudo = if cfg!(windows) { "" } else { "sudo " };
+        let fix = format!("ask an administrator to run: {sudo}teamkeep install --scope managed");
+        assert_eq!(finding.fix, Some(fix));
         let mut both = ours.clone();
         both["allowManagedHooksOnly"] = json!(true);
         let finding = with(both);
@@ -375,7 +376,8 @@ mod tests {
         let local = found(Version(2, 1, 83), SettingsScope::Local, &late);
         assert_eq!(local.fix.as_deref(), Some("teamkeep install --scope local"));
         let managed = found(Version(2, 1, 83), SettingsScope::Managed, &late);
-        assert_eq!(managed.fix, Some(format!("{}teamkeep install --scope managed", os::shell::SUDO)));
+        let sudo = if cfg!(windows) { "" } else { "sudo " };
+        assert_eq!(managed.fix, Some(format!("{sudo}teamkeep install --scope managed")));
     }
 
     #[test]

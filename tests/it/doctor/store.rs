@@ -7,7 +7,6 @@ use crate::doctor::checks::{examined, of, one, well};
 use crate::support::access::{assert_mode, set_mode};
 use crate::support::install_home::{Home, result};
 use crate::support::sandbox::feed;
-use teamkeep_system::os::shell;
 
 const STORE: &str = ".local/share/teamkeep";
 
@@ -128,10 +127,9 @@ fn doctor_reports_a_team_of_a_dead_client_and_preserves_it() {
     let note = home.at(&format!(".claude/sessions/{}.json", std::process::id()));
     std::fs::create_dir_all(note.parent().unwrap()).unwrap();
     std::fs::write(&note, "{ half").unwrap();
-    let remove = shell::remove_directory("~/.claude/teams/parser");
-    let found = "warn: 1 team whose Claude Code process has exited: parser";
-    let fix = format!("check with `teamkeep show parser`, then: {remove}");
-    assert_eq!(one(&home, "stale-teams"), format!("{found} => {fix}"));
+    let remove = if cfg!(windows) { "Remove-Item -Recurse -LiteralPath" } else { "rm -r" };
+    let found = one(&home, "stale-teams").replacen(remove, "REMOVE", 1);
+    assert_snapshot!(found, @"warn: 1 team whose Claude Code process has exited: parser => check with `teamkeep show parser`, then: REMOVE ~/.claude/teams/parser");
     std::fs::remove_file(note).unwrap();
     let finding = one(&home, "stale-teams");
     assert!(

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use teamkeep_system::command::quoted;
-use teamkeep_system::os;
 
 use crate::store::run_sandbox::{ONE, TWO, rows};
 use crate::support::sandbox::{CommandResult, Sandbox};
@@ -217,6 +216,9 @@ fn two_teams_of_one_name_in_two_directories_are_two_runs() {
     home.erase_team();
     home.call("SessionEnd", json!({"reason": "other"}));
     assert_eq!(rows(&sandbox.teams(), "ended_by"), ["team-delete", "session-end"]);
+    // Until then, its run is not complete.
+    work.call("SessionEnd", json!({"reason": "other"}));
+    assert_eq!(rows(&sandbox.teams(), "ended_by"), ["team-delete", "session-end"]);
     sandbox.finish();
     assert!(sandbox.printed(&["verify"]).contains("no damage found"));
 }
@@ -288,8 +290,11 @@ fn restore_writes_tasks_where_the_run_was() {
     assert_eq!(result.code, Some(0), "{result:?}");
     assert!(work.dir.join("tasks/session-bbbbbbbb/1.json").exists());
     assert!(!sandbox.client("tasks").exists());
-    let variables = [("CLAUDE_CONFIG_DIR", quoted(work.dir.to_str().unwrap()))];
-    let hint = os::shell::with_variables(&variables, &format!("claude --session-id {TWO}"));
+    let (path, start) = (work.dir.to_str().unwrap(), format!("claude --session-id {TWO}"));
+    let hint = match cfg!(windows) {
+        true => format!("$env:CLAUDE_CONFIG_DIR = '{path}'; {start}; Remove-Item Env:CLAUDE_CONFIG_DIR"),
+        false => format!("CLAUDE_CONFIG_DIR={} {start}", quoted(path)),
+    };
     assert!(result.err.contains(&hint), "{}", result.err);
 
     let inside = work.dir.join("then");

@@ -1,7 +1,6 @@
 //! Sessions that name their task list (`CLAUDE_CODE_TASK_LIST_ID`): that list is the list of their team.
 
 use serde_json::{Value, json};
-use teamkeep_system::os;
 
 use crate::policy::gate_sandbox::{SESSION, TEAM};
 use crate::support::sandbox::{CommandResult, Sandbox};
@@ -246,8 +245,11 @@ fn tasks_are_restored_into_the_list_that_the_team_uses() {
     sandbox.finish();
     let result = restore(&[]);
     assert_eq!(result.code, Some(0), "{result:?}");
-    let variables = [("CLAUDE_CODE_TASK_LIST_ID", SPELLED.to_owned())];
-    let opens = os::shell::with_variables(&variables, &format!("claude --session-id {SESSION}"));
+    let (name, start) = ("CLAUDE_CODE_TASK_LIST_ID", format!("claude --session-id {SESSION}"));
+    let opens = match cfg!(windows) {
+        true => format!("$env:{name} = '{SPELLED}'; {start}; Remove-Item Env:{name}"),
+        false => format!("{name}={SPELLED} {start}"),
+    };
     assert!(result.err.contains(&opens), "{}", result.err);
     assert!(sandbox.client(&format!("tasks/{SPELLED}/2.json")).exists(), "under its own number");
 }
