@@ -300,7 +300,7 @@ fn a_run_whose_claude_code_was_killed_is_crashed_also_elsewhere() {
     };
     assert_eq!(verdict(&sandbox)["kind"], "crashed");
     assert_eq!(verdict(&elsewhere), verdict(&sandbox));
-    // The next session records the same end.
+    // When another session starts, the end that it marks is the same.
     Lead::of(&sandbox, "bbbbbbbb-0000-4000-8000-000000000002").start("startup");
     sandbox.finish();
     let later = export(&sandbox, TEAM, "later.tar.gz", &[]);

@@ -318,7 +318,7 @@ impl Sandbox {
         self.wait(|| is_starting() || self.runs("finish"));
     }
 
-    fn wait(&self, is_busy: impl Fn() -> bool) {
+    pub fn wait(&self, is_busy: impl Fn() -> bool) {
         let start = Instant::now();
         while is_busy() {
             assert!(start.elapsed() < Duration::from_secs(60), "{}", self.diagnostics());
