@@ -39,12 +39,12 @@ pub enum BackgroundMode {
     Inline,
 }
 
-/// Why the work after a call begins.
+/// What starts the work after a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FinishStart {
     /// Claude Code's process, if it is about to exit.
     pub client: Option<u32>,
-    /// The session that ends at this call, if one does. A session that ends elsewhere has its own process.
+    /// The session that ends at this call, if one does. Runs of other sessions are left to the processes that their ends start.
     pub ended_session: Option<String>,
 }
 
@@ -200,13 +200,13 @@ fn is_over_without_index(recorder: &Recorder, archive: &Archive, run: &RunRecord
     client.is_some_and(is_gone) || last.is_some_and(|last| last.started_at > run.started_at)
 }
 
-/// Whether another process completes this run. That is waited for only for a while: a process with the same number may be another
-/// one.
+/// Whether this run is left to another process, which completes it later. Only for a while: that process may have been killed, and
+/// Claude Code's number may belong to another program by now.
 fn belongs_to_other(run: &RunRecord, started: &FinishStart, now: Timestamp) -> bool {
     let may_run = |pid| started.client != Some(pid) && !process::is_gone(pid, None, None);
     let (is_left, timeout) = match run.ended_by {
-        // The process that its SessionEnd started may still wait: two run when one session ends as another begins. One that ends
-        // a session in an unknown process can be that one.
+        // The process that its SessionEnd started may still wait: two run when one session ends as another begins. This process
+        // may be that one if a session has ended and Claude Code's process is unknown.
         Some(EndedBy::SessionEnd) => {
             let is_own = started.ended_session.is_some() && started.client.is_none();
             (!is_own && run.client_pid.is_some_and(may_run), CLIENT_EXIT_TIMEOUT)

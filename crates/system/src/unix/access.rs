@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 use super::files::open;
 use crate::fs::kinds::OpenMode;
 
-/// Whether this module finds others with access.
+/// Whether this module can tell which other users have access.
 pub const FINDS_OTHERS: bool = true;
 
 /// Everyone can read a file, and only its owner can change it.

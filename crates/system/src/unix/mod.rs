@@ -55,7 +55,7 @@ pub mod shell {
     pub const QUOTE: &str = "'\\''";
     /// The word before a quoted program.
     pub const CALL: &str = "";
-    /// What runs a command as an administrator.
+    /// The word before a command that only root may run.
     pub const SUDO: &str = "sudo ";
 
     pub fn enter(directory: &str) -> String {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use winapi_util::file::information;
 
-/// Whether this module finds others with access.
+/// Whether this module can tell which other users have access.
 pub const FINDS_OTHERS: bool = false;
 
 /// Users have no numbers.

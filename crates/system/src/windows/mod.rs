@@ -45,7 +45,7 @@ pub mod shell {
     pub const QUOTE: &str = "''";
     /// The word before a quoted program: without it, the word is only printed.
     pub const CALL: &str = "& ";
-    /// What runs a command as an administrator: the shell does, if an administrator started it so.
+    /// The word before a command that only an administrator may run: none, because the whole shell runs as one.
     pub const SUDO: &str = "";
 
     pub fn enter(directory: &str) -> String {
