@@ -252,9 +252,18 @@ pub(super) fn home(text: &str, prefix: &Range<usize>) -> Option<Range<usize>> {
 pub(super) fn project(text: &str, prefix: &Range<usize>) -> Option<Range<usize>> {
     let rest = &text[prefix.end..];
     let name = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).len();
-    let is_whole = rest[name..].is_empty() || rest[name..].starts_with(['-', '/']);
-    let begins = prefix.start == 0 || text[..prefix.start].ends_with('/');
+    let is_whole = rest[name..].is_empty() || rest[name..].starts_with(['-', '/', '\\']);
+    let before = &text[..prefix.start];
+    // `C:\Users\ada` is `C--Users-ada`.
+    let drive =
+        before.strip_suffix('-').and_then(|drive| drive.strip_suffix(|c: char| c.is_ascii_alphabetic()));
+    let begins = begins_name(before) || drive.is_some_and(begins_name);
     (name > 0 && is_whole && begins).then_some(prefix.start..prefix.end + name)
+}
+
+/// Whether the name of a file or directory begins after this text.
+fn begins_name(before: &str) -> bool {
+    before.is_empty() || before.ends_with(['/', '\\'])
 }
 
 /// A home directory that is known, and not a path whose name only begins the same.
@@ -266,6 +275,6 @@ pub(super) fn known_home(text: &str, path: &Range<usize>) -> Option<Range<usize>
 
 /// A home directory that is known, in Claude Code's spelling.
 pub(super) fn known_project(text: &str, path: &Range<usize>) -> Option<Range<usize>> {
-    let begins = path.start == 0 || text[..path.start].ends_with('/');
-    (begins && !text[path.end..].starts_with(char::is_alphanumeric)).then(|| path.clone())
+    (begins_name(&text[..path.start]) && !text[path.end..].starts_with(char::is_alphanumeric))
+        .then(|| path.clone())
 }

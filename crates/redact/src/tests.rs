@@ -44,6 +44,14 @@ fn home_directories_of_windows_are_replaced() {
         (r"see D:\root\ute\new and D:\root\uten", r"see ~\new and D:\root\uten"),
         (r#"{"cwd":"D:\\root\\ute\\new"}"#, r#"{"cwd":"~\\new"}"#),
         (r"copy C:\Users\Ada\notes E:\", r"copy C:~\notes E:\"),
+        (
+            r"C:\Users\Ada\.claude\projects\C--Users-Ada-parser\a.jsonl",
+            r"C:~\.claude\projects\C-~-parser\a.jsonl",
+        ),
+        (r#"{"path":"projects\\C--Users-Ada\\a.jsonl"}"#, r#"{"path":"projects\\C-~\\a.jsonl"}"#),
+        (r"projects\D--root-ute-parser\a.jsonl", r"projects\~-parser\a.jsonl"),
+        ("C--Users-Ada", "C-~"),
+        ("a C--Users-Ada, b--Users-Ada-x", "a C--Users-Ada, b--Users-Ada-x"),
     ] {
         assert_eq!(redactor.content(text), clean, "{text}");
     }

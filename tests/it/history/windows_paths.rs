@@ -7,6 +7,7 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::traces::ALL;
+use crate::store::bundle_sandbox::{export, unpacked};
 use crate::support::reenact::{Trace, local};
 use crate::support::sandbox::Sandbox;
 
@@ -84,6 +85,22 @@ fn printed(trace: &Trace) -> Vec<Value> {
     let recorded =
         lines.map(|line| line.to_string().replace(&home, "/home/dev").replace(&spelled, "-home-dev-"));
     recorded.map(|line| serde_json::from_str(&line).unwrap()).collect()
+}
+
+#[test]
+fn a_redacted_export_has_no_home_directory_of_windows() {
+    let (name, began) = ALL[0];
+    let mut trace = Trace::read(name, began);
+    trace.steps.iter_mut().for_each(|step| rewrite(step, PLACES[0]));
+    let sandbox = Sandbox::new();
+    trace.settled_answers(&sandbox);
+    let home = Regex::new(r"(?i)users[\\/-]+dev").unwrap();
+    let has_home = |name: &str, options: &[&str]| {
+        let files = unpacked(&export(&sandbox, "latest", name, options));
+        files.values().filter(|file| home.is_match(&String::from_utf8_lossy(file))).count()
+    };
+    assert!(has_home("run.tar.gz", &[]) > 1);
+    assert_eq!(has_home("clean.tar.gz", &["--redact"]), 0);
 }
 
 #[test]

@@ -22,8 +22,12 @@ const MIN_DIGITS: usize = 4;
 /// The home directories of the run's users: Claude Code's directory is in one.
 pub fn homes(run: &RunRecord) -> Vec<String> {
     let paths = run.sessions.iter().filter_map(|session| session.transcript.as_deref());
-    let homes = paths.filter_map(|path| path.split_once("/.claude/").map(|(home, _)| home.to_owned()));
-    homes.filter(|home| home.starts_with('/')).collect::<BTreeSet<String>>().into_iter().collect()
+    let homes = paths.filter_map(|path| {
+        let (home, _) = path.split_once("/.claude/").or_else(|| path.split_once(r"\.claude\"))?;
+        let has_drive = matches!(home.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic());
+        (has_drive || home.starts_with(['/', '\\'])).then(|| home.to_owned())
+    });
+    homes.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 #[derive(Debug)]
