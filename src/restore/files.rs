@@ -11,6 +11,7 @@ use super::directory::Directory;
 use teamkeep_history::timeline::RunData;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::json;
+use teamkeep_model::path_parts;
 use teamkeep_model::team::{Flaw, TeamPath};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::Archive;
@@ -181,7 +182,7 @@ fn is_half_written(path: &str) -> bool {
 
 /// The path of a transcript below Claude Code's directory.
 fn below_projects(path: &str) -> Option<String> {
-    let parts: Vec<&str> = path.split('/').collect();
+    let parts: Vec<&str> = path_parts(path).collect();
     let place = parts.iter().rposition(|part| *part == "projects")?;
     Some(parts[place..].join("/"))
 }
@@ -246,6 +247,8 @@ mod tests {
             assert!(!is_safe(bad), "{bad}");
         }
         assert_eq!(below_projects("/h/projects/.claude/projects/p/s.jsonl").unwrap(), "projects/p/s.jsonl");
+        let of_windows = r"C:\Users\a\.claude\projects\C--p\s\subagents\agent-b.jsonl";
+        assert_eq!(below_projects(of_windows).unwrap(), "projects/C--p/s/subagents/agent-b.jsonl");
         assert_eq!(below_projects("/h/other/s.jsonl"), None);
         assert!(is_half_written("teams/t/inboxes/a.json.tmp.1f") && !is_half_written("tasks/t/1.json"));
     }

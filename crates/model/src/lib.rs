@@ -44,6 +44,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use event::TraceParent;
 
+/// The parts of a path in a payload or in recorded data, which can be one of Windows on any system.
+pub fn path_parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
+    path.split(['/', '\\'])
+}
+
 /// A process, as recorded to recognize later whether it still runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessId {

@@ -142,6 +142,19 @@ fn a_name_that_is_a_sentence_does_not_leave_the_machine() {
 }
 
 #[test]
+fn of_a_projects_directory_only_the_name_is_sent_also_on_windows() {
+    let machine = Machine::new();
+    let [unix, windows] =
+        ["/home/dev/parser", r"C:\\\\Users\\\\dev\\\\parser"].map(|dir| format!(r#"\"cwd\": \"{dir}\""#));
+    machine.record("v328-inprocess");
+    machine.record_with("v328-notasks", |trace| trace.replace(&unix, &windows));
+    machine.configure_lake("privacy = \"metadata\"");
+    machine.ship_all();
+    let runs = machine.rows("runs");
+    assert_eq!(runs.iter().map(|run| &run["project"]).collect::<Vec<_>>(), ["parser", "parser"]);
+}
+
+#[test]
 fn pseudonyms_replace_host_user_and_project_and_need_a_private_key() {
     let machine = Machine::new();
     machine.record("v328-inprocess");
