@@ -370,7 +370,8 @@ fn spellings(glob: &str, home: Option<&Path>) -> Vec<String> {
 
 /// Checks that a glob can match an absolute path.
 pub(super) fn check_project_glob(glob: &str) -> Result<(), String> {
-    match glob == "~" || glob.starts_with(['/', '*']) || glob.starts_with("~/") {
+    let is_absolute = glob.starts_with('/') || Path::new(glob).is_absolute();
+    match glob == "~" || glob.starts_with('*') || glob.starts_with("~/") || is_absolute {
         true => Ok(()),
         false => Err(format!("{} never matches; expected one that starts with /, ~/ or *", quoted(glob))),
     }
@@ -452,6 +453,17 @@ mod excluded_projects_tests {
             assert!(!excludes(&[glob], project), "{glob} {project}");
         }
         assert!(!excludes(&[], "/home/u/private"));
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn a_glob_can_name_a_drive() {
+        for glob in ["C:/work/secret", r"C:\work\secret", "C:/work/*"] {
+            check_project_glob(glob).unwrap();
+            assert!(excludes(&[glob], r"C:\work\secret\a"), "{glob}");
+            assert!(!excludes(&[glob], r"D:\work\secret\a"), "{glob}");
+        }
+        check_project_glob("C:work").unwrap_err();
     }
 
     #[cfg(unix)]
