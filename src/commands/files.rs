@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf, absolute};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf, absolute};
 
 use serde_json::json;
 
@@ -60,8 +60,8 @@ pub fn files(context: &Context, args: &FilesArgs) -> Result<()> {
     let agent = args.agent.as_deref().map(|agent| if agent == "lead" { LEAD } else { agent });
     let file = Path::new(&args.of);
     let catalog = catalog(context)?;
-    // A run has no slash in its name, and a file that exists is taken as a file.
-    let is_file = args.run.is_some() || file.is_file() || args.of.contains('/');
+    // A run has no separator in its name, and a file that exists is taken as a file.
+    let is_file = args.run.is_some() || file.is_file() || args.of.contains(['/', MAIN_SEPARATOR]);
     if is_file || catalog.find(&args.of).is_err() {
         let run = args.run.as_deref().map(|name| catalog::find(&catalog, name)).transpose()?;
         let found = file_changes(context, &catalog, file, run)?;

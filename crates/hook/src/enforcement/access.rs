@@ -2,7 +2,7 @@
 //! line as git shows them. git is asked only about recorded work of another agent, so a session with one agent starts few processes.
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -95,8 +95,9 @@ fn path(payload: &Payload, directory: Option<&Path>) -> Option<PathBuf> {
     fs::resolved(&if path.is_absolute() { path.to_owned() } else { directory?.join(path) })
 }
 
+/// A path as it is recorded and compared: with slashes, which git has on Windows, too.
 fn text(path: PathBuf) -> Option<String> {
-    path.into_os_string().into_string().ok()
+    Some(path.into_os_string().into_string().ok()?.replace(MAIN_SEPARATOR, "/"))
 }
 
 /// Maximum duration of git before or after a call. The rest is not judged. Tests may run on a machine
@@ -314,8 +315,9 @@ fn is_relative(revisions: &[String]) -> bool {
 }
 
 /// The root of the working tree around a directory. A worktree and a submodule have a file `.git`.
-fn root_of(directory: &Path) -> Option<&str> {
-    directory.ancestors().find(|one| one.join(".git").symlink_metadata().is_ok())?.to_str()
+fn root_of(directory: &Path) -> Option<String> {
+    let root = directory.ancestors().find(|one| one.join(".git").symlink_metadata().is_ok())?;
+    text(root.to_path_buf())
 }
 
 /// Files and directories that git lists, as absolute paths.
@@ -340,7 +342,7 @@ impl Tree {
     /// `None` outside of a working tree. A directory that does not exist yet can become another one.
     fn of(directory: &Path, until: Instant) -> Option<Tree> {
         let directory = resolved(directory).filter(|directory| directory.is_dir())?;
-        let root = root_of(&directory)?.to_owned();
+        let root = root_of(&directory)?;
         let mut git = Git::until(&directory, until);
         git.set("LC_ALL", "C");
         Some(Tree { directory, root, git, is_safe: false })
@@ -352,7 +354,7 @@ impl Tree {
 
     /// The absolute path of an argument, if it is one without magic.
     fn absolute(&self, path: &str) -> Option<String> {
-        let resolved = resolved(&self.directory.join(path))?.into_os_string().into_string().ok()?;
+        let resolved = text(resolved(&self.directory.join(path))?)?;
         Some(if path.ends_with('/') { resolved + "/" } else { resolved })
     }
 
@@ -398,7 +400,7 @@ impl Tree {
 
     /// Whether a file below the root is in this working tree, and not in one inside it, such as a worktree of Claude Code.
     fn has(&self, path: &str) -> bool {
-        Path::new(path).parent().and_then(root_of) == Some(&self.root)
+        Path::new(path).parent().and_then(root_of).as_ref() == Some(&self.root)
     }
 
     /// The last commit and the last entry of the stash.
