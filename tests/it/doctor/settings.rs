@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use crate::doctor::checks::{TEAMS, one, well};
 use crate::settings::text_properties;
 use crate::support::install_home::Home;
+use crate::support::programs::editor;
 
 /// What is said of a settings file with this content; nothing of it may be lost by `--fix`.
 fn settings(content: &[u8]) -> String {
@@ -32,25 +33,24 @@ fn doctor_reports_an_unreadable_settings_file_and_leaves_it_unchanged() {
         (
             &b"{\n  // mine\n  \"a\": 1\n}\n"[..],
             "line 2: a comment is not valid JSON; Claude Code ignores the whole file",
-            "+2 ",
+            Some(2),
         ),
         (
             b"{\n  \"a\": 1,\n}\n",
             "line 2: a trailing comma is not valid JSON; Claude Code ignores the whole file",
-            "+2 ",
+            Some(2),
         ),
-        (b"{\"a\": 1", "line 1: unterminated object; Claude Code ignores the whole file", "+1 "),
-        (b"[]", "it is not a JSON object; Claude Code ignores the whole file", ""),
-        (b"{\"hooks\": []}", "its `hooks` is not an object; Claude Code ignores the whole file", ""),
+        (b"{\"a\": 1", "line 1: unterminated object; Claude Code ignores the whole file", Some(1)),
+        (b"[]", "it is not a JSON object; Claude Code ignores the whole file", None),
+        (b"{\"hooks\": []}", "its `hooks` is not an object; Claude Code ignores the whole file", None),
         (
             b"\n{\"a\": \"\xff\"}",
             "line 2: it is not UTF-8 (invalid utf-8 sequence of 1 bytes from index 8); Claude Code ignores the whole file",
-            "+2 ",
+            Some(2),
         ),
     ] {
         let file = "~/.claude/settings.json";
-        let editor = if cfg!(windows) { "notepad ".to_owned() } else { format!("${{EDITOR:-vi}} {line}") };
-        assert_eq!(settings(content), format!("bad: {file}: {why} => {editor}{file}"));
+        assert_eq!(settings(content), format!("bad: {file}: {why} => {} {file}", editor(line)));
     }
 }
 

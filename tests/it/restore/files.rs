@@ -2,7 +2,7 @@
 
 #[cfg(unix)]
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::{MAIN_SEPARATOR, Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn files(dir: &Path) -> Vec<String> {
     let mut files: Vec<String> = below(dir)
         .into_iter()
         .filter(|path| path.is_file())
-        .map(|path| path.strip_prefix(dir).unwrap().to_str().unwrap().to_owned())
+        .map(|path| path.strip_prefix(dir).unwrap().to_str().unwrap().replace(MAIN_SEPARATOR, "/"))
         .collect();
     files.sort();
     files

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::tasks::{ONE, TWO, erased, names, read, restore, restored, write_task};
 use crate::store::run_sandbox::ended_process;
+use crate::support::access::set_time;
 use crate::support::client_files::Lead;
 use crate::support::sandbox::{CommandResult, Sandbox, feed};
 
@@ -160,7 +161,7 @@ fn restore_waits_for_the_client_lock_and_takes_over_a_stale_one() {
     assert!(read(&sandbox, "tasks/named/4.json").contains("Task 2"));
     std::fs::create_dir_all(sandbox.client("tasks/left/.lock.lock")).unwrap();
     let old = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1);
-    std::fs::File::open(sandbox.client("tasks/left/.lock.lock")).unwrap().set_modified(old).unwrap();
+    set_time(&sandbox.client("tasks/left/.lock.lock"), old);
     assert_eq!(restored(&sandbox, &["left"])["done"], true);
     assert!(!sandbox.client("tasks/left/.lock.lock").exists());
 }

@@ -10,7 +10,8 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::support::access::assert_mode;
 use crate::support::client_files::Lead;
-use crate::support::sandbox::{CommandResult, Sandbox};
+use crate::support::programs::without_program_path;
+use crate::support::sandbox::{CommandResult, Sandbox, unix_paths};
 
 pub const ONE: &str = "aaaaaaaa-0000-4000-8000-000000000001";
 pub const TWO: &str = "bbbbbbbb-0000-4000-8000-000000000002";
@@ -73,7 +74,7 @@ pub fn names(sandbox: &Sandbox, path: &str) -> Vec<String> {
 
 /// What is said, without the path of the stage.
 fn told(sandbox: &Sandbox, text: &str) -> String {
-    text.replace(sandbox.home().to_str().unwrap(), "~")
+    unix_paths(text, &sandbox.home(), "~")
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn a_preview_writes_nothing_and_ends_with_the_command_that_does_it() {
     skip 1 Task 1 (completed; --all restores it)
     skip 4 Task 4 (deleted; --all restores it)
     "#);
-    insta::assert_snapshot!(result.err.replace(env!("CARGO_BIN_EXE_teamkeep"), "teamkeep"), @"
+    insta::assert_snapshot!(without_program_path(&result.err), @"
     to do it: teamkeep restore 78850aef5bad4835 --tasks=bbbbbbbb-0000-4000-8000-000000000002 --yes
     ");
     assert!(!sandbox.client("tasks/session-bbbbbbbb").exists() && !sandbox.keep("restores").exists());
@@ -115,7 +116,11 @@ fn without_a_list_the_tasks_go_to_a_new_session_and_once() {
     let preview = sandbox.run(&["restore", "--dry-run"]);
     assert_eq!(preview.code, Some(0), "{preview:?}");
     assert!(preview.out.contains(&format!("would restore 2 tasks into task list {list}")), "{}", preview.out);
-    assert!(preview.err.ends_with(&format!("teamkeep restore {run} --yes\n")), "{}", preview.err);
+    assert!(
+        without_program_path(&preview.err).ends_with(&format!("teamkeep restore {run} --yes\n")),
+        "{}",
+        preview.err
+    );
     assert!(!sandbox.client(&format!("tasks/{list}")).exists());
     let result = sandbox.run(&["restore", &run, "--yes"]);
     assert!(result.out.contains(&format!("restored 2 tasks into task list {list}")), "{}", result.out);
@@ -147,7 +152,7 @@ fn unfinished_tasks_are_restored_into_the_list_of_a_future_session() {
     let result = restore(&sandbox, &[TWO, "--yes"]);
     assert_eq!(result.code, Some(0), "{result:?}");
     let undo = result.err.split("--undo ").nth(1).unwrap().lines().next().unwrap();
-    insta::assert_snapshot!(result.err.replace(undo, "ID").replace(env!("CARGO_BIN_EXE_teamkeep"), "teamkeep"), @r#"
+    insta::assert_snapshot!(without_program_path(&result.err.replace(undo, "ID")), @r#"
     to undo: teamkeep restore --undo ID
     to start a session with them: claude --session-id bbbbbbbb-0000-4000-8000-000000000002
     with the facts about the team: claude --session-id bbbbbbbb-0000-4000-8000-000000000002 "$(teamkeep brief 78850aef5bad4835 --prompt)"

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::doctor::checks::one;
 use crate::support::install_home::Home;
+use crate::support::programs::editor;
 
 /// What somebody may have written that is not what `install` writes.
 const OWN: [&str; 7] = [
@@ -62,7 +63,7 @@ fn install_and_uninstall_report_custom_hook_lines() {
     note: left unchanged: your Stop hook also calls teamkeep: `teamkeep hook stop && ./my-gate.sh`
     hint: remove teamkeep from that hook in ~/.claude/settings.json; otherwise its events are recorded twice
     "#);
-    assert_snapshot!(one(&home, "hooks-twice"), @"bad: teamkeep is called twice at Stop: ~/bin/teamkeep-hook, `teamkeep hook stop && ./my-gate.sh` (in ~/.claude/settings.json) => ${EDITOR:-vi} ~/.claude/settings.json  # remove teamkeep from that command");
+    assert_snapshot!(one(&home, "hooks-twice").replace(&editor(None), "EDIT"), @"bad: teamkeep is called twice at Stop: ~/bin/teamkeep-hook, `teamkeep hook stop && ./my-gate.sh` (in ~/.claude/settings.json) => EDIT ~/.claude/settings.json  # remove teamkeep from that command");
     assert_snapshot!(home.ok("uninstall").err, @r#"
     removed 17 hooks from ~/.claude/settings.json; restored its previous content
     backup: ~/.local/share/teamkeep/installs/#-#.bak

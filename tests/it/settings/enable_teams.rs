@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 
 use crate::support::install_home::Home;
+use crate::support::programs::editor;
 
 const TEAMS: &str = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS";
 const TASKS: &str = "CLAUDE_CODE_ENABLE_TODO_TOOLS";
@@ -97,14 +98,14 @@ fn another_value_is_kept_and_reported() {
         assert!(home.read().contains(&format!("\"{TEAMS}\": {value}")), "{}", home.read());
         assert_eq!(home.json()["env"][TASKS], "1");
         if value == "\"0\"" {
-            assert_snapshot!(result.err, @r#"
+            assert_snapshot!(result.err.replace(&editor(None), "EDIT"), @r#"
             installed 17 hooks in ~/.claude/settings.json
             each runs ~/bin/teamkeep-hook, for Claude Code 2.1.332
             backup: ~/.local/share/teamkeep/installs/#-#.bak
             to remove the hooks: teamkeep uninstall
             set CLAUDE_CODE_ENABLE_TODO_TOOLS to 1 in ~/.claude/settings.json
             note: left unchanged: CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS is "0" in ~/.claude/settings.json
-            hint: to enable it, set it to "1" under `env`: ${EDITOR:-vi} ~/.claude/settings.json
+            hint: to enable it, set it to "1" under `env`: EDIT ~/.claude/settings.json
             "#);
         }
         home.ok("uninstall");

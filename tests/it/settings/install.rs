@@ -244,10 +244,13 @@ fn install_writes_the_quoted_path_of_a_program_that_is_not_on_path() {
     let program = home.at("my tools").join(program_name("teamkeep"));
     std::fs::rename(home.program("teamkeep"), &program).unwrap();
     let mut command = home.command_of(&program, "install");
-    assert_snapshot!(result(home.dir.path(), &mut command).err, @"
+    // PowerShell only runs a quoted program after `&`.
+    let call = if cfg!(windows) { "& '" } else { "'" };
+    let told = result(home.dir.path(), &mut command).err.replace(&format!("hooks: {call}"), "hooks: CALL'");
+    assert_snapshot!(told, @"
     installed 17 hooks in ~/.claude/settings.json
     each runs '~/my tools/teamkeep' hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak
-    to remove the hooks: '~/my tools/teamkeep' uninstall
+    to remove the hooks: CALL'~/my tools/teamkeep' uninstall
     ");
 }

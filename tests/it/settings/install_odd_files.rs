@@ -9,16 +9,17 @@ use teamkeep_settings::document::lenient_data;
 use teamkeep_settings::hook_command::ours;
 
 use crate::support::install_home::{Home, MINE, result};
+use crate::support::programs::editor;
 
 #[test]
 fn install_rejects_a_broken_file_and_leaves_it_unchanged() {
     for (broken, why, line) in [
-        ("{\n \"a\": 1", "line 1: unterminated object", "+1 "),
-        ("{\n \"a\": 1\n \"b\": 1}", "line 2: expected comma", "+2 "),
-        ("[]", "it is not a JSON object", ""),
-        ("{\"hooks\": 1}", "its `hooks` is not an object", ""),
-        ("{\"hooks\": {\"Stop\": {}}}", "its `hooks.Stop` is not an array", ""),
-        ("{\"hooks\": {}, \"hooks\": {}}", "it has the key `hooks` twice", ""),
+        ("{\n \"a\": 1", "line 1: unterminated object", Some(1)),
+        ("{\n \"a\": 1\n \"b\": 1}", "line 2: expected comma", Some(2)),
+        ("[]", "it is not a JSON object", None),
+        ("{\"hooks\": 1}", "its `hooks` is not an object", None),
+        ("{\"hooks\": {\"Stop\": {}}}", "its `hooks.Stop` is not an array", None),
+        ("{\"hooks\": {}, \"hooks\": {}}", "it has the key `hooks` twice", None),
     ] {
         let home = Home::with(broken);
         for command in ["install", "uninstall", "install --dry-run"] {
@@ -26,7 +27,8 @@ fn install_rejects_a_broken_file_and_leaves_it_unchanged() {
             assert_eq!(result.code, Some(1));
             let message = format!(
                 "error: cannot edit ~/.claude/settings.json: {why}\nhint: nothing was changed; fix the file, or choose \
-                 another one: --settings PATH\nhint: ${{EDITOR:-vi}} {line}~/.claude/settings.json\n"
+                 another one: --settings PATH\nhint: {} ~/.claude/settings.json\n",
+                editor(line)
             );
             assert_eq!(result.err, message);
             assert_eq!(home.read(), broken);
@@ -77,20 +79,20 @@ fn install_warns_about_a_file_that_claude_code_will_skip() {
     );
     let result = home.ok("install");
     let last: Vec<&str> = result.err.lines().skip_while(|line| !line.starts_with("warning: ")).collect();
-    assert_snapshot!(last.join("\n"), @"
+    assert_snapshot!(last.join("\n").replace(&editor(Some(2)), "EDIT"), @"
     warning: no hook runs while `disableAllHooks` is true in ~/.claude/settings.json
     warning: the hooks in ~/.claude/settings.json do not run: line 2: a comment is not valid JSON; Claude Code ignores the whole file
-    hint: ${EDITOR:-vi} +2 ~/.claude/settings.json
+    hint: EDIT ~/.claude/settings.json
     ");
     assert!(
         home.read().starts_with("{\n  // mine\n  \"disableAllHooks\": true, // for now\n"),
         "{}",
         home.read()
     );
-    assert_snapshot!(home.ok("install").err, @"
+    assert_snapshot!(home.ok("install").err.replace(&editor(Some(2)), "EDIT"), @"
     warning: no hook runs while `disableAllHooks` is true in ~/.claude/settings.json
     warning: the hooks in ~/.claude/settings.json do not run: line 2: a comment is not valid JSON; Claude Code ignores the whole file
-    hint: ${EDITOR:-vi} +2 ~/.claude/settings.json
+    hint: EDIT ~/.claude/settings.json
     ");
     home.ok("uninstall");
     assert_eq!(home.read(), mine);

@@ -16,6 +16,20 @@ pub fn program_name(name: &str) -> String {
     format!("{name}{}", os::PROGRAM_SUFFIX)
 }
 
+/// The beginning of the command that opens a file at a line in an editor.
+pub fn editor(line: Option<usize>) -> String {
+    let line = line.map(|line| format!(" +{line}")).unwrap_or_default();
+    if cfg!(windows) { "notepad".to_owned() } else { format!("${{EDITOR:-vi}}{line}") }
+}
+
+/// Names the program `teamkeep` in commands that call it by its path.
+pub fn without_program_path(text: &str) -> String {
+    // In wine, the path that Cargo knows is not that of Windows.
+    let this = std::env::current_exe().unwrap();
+    let program = this.parent().and_then(Path::parent).unwrap().join(program_name("teamkeep"));
+    text.replace(program.to_str().unwrap(), "teamkeep")
+}
+
 /// Writes a shell script.
 #[cfg(unix)]
 pub fn write_program(path: &Path, content: impl AsRef<[u8]>) {
