@@ -9,6 +9,7 @@ mod idles;
 mod own_rules;
 mod owners;
 mod properties;
+mod reads;
 mod scene;
 mod spellings;
 mod stops;

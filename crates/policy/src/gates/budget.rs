@@ -88,8 +88,7 @@ pub fn judge(policy: &Policy, case: &Case<'_>) -> Vec<Finding> {
 
 /// The mode of a gate that makes an agent continue with other work: it does not block beyond a limit that blocks new work.
 pub(super) fn mode_of_more_work(policy: &Policy, case: &Case<'_>, mode: Mode) -> Mode {
-    let budget = &policy.budget;
-    if mode != Mode::Block || !budget.is_on() || budget.mode != Mode::Block {
+    if mode != Mode::Block || policy.budget.mode != Mode::Block {
         return mode;
     }
     let agent = idle_teammate(&case.event).unwrap_or_else(|| case.actor());

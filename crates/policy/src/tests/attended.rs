@@ -207,3 +207,50 @@ fn the_lead_of_a_recorded_run_is_blocked_when_nobody_works() {
     v328-gc 77
     ");
 }
+
+/// bob has gone idle after its turn.
+fn idle_bob() -> Scene {
+    let (mut scene, bob) = (spawned(), mate("bob"));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStart"}));
+    scene.happens(&bob, &json!({"hook_event_name": "SubagentStop"}));
+    scene.happens(&bob, &idle("bob"));
+    scene
+}
+
+#[test]
+fn a_teammate_with_unread_mail_will_work() {
+    let mut scene = idle_bob();
+    assert!(refused(&mut scene));
+    scene.team.mail.insert("bob".to_owned(), 1);
+    assert!(!refused(&mut scene));
+}
+
+#[test]
+fn a_question_to_everyone_is_attended_while_anyone_works_and_one_to_an_agent_while_that_one_works() {
+    let mut scene = idle_bob();
+    let works = |scene: &mut Scene, name: &str| {
+        scene.happens(&mate(name), &json!({"hook_event_name": "SubagentStart"}));
+    };
+    scene.says(&mate("bob"), "alice", "Is it there?");
+    assert!(refused(&mut scene), "alice never worked");
+    works(&mut scene, "carol");
+    assert!(refused(&mut scene), "carol was not asked");
+    scene.says(&mate("bob"), "*", "Who has it?");
+    assert!(!refused(&mut scene), "carol may have it");
+}
+
+#[test]
+fn without_a_roster_an_unassigned_task_is_attended_while_any_teammate_runs() {
+    let mut scene = Scene::with(&[("2", "in_progress", "", &[])]);
+    scene.policy.lead_stops_early.mode = Mode::Block;
+    let stops = |scene: &mut Scene, tasks: Value| scene.codes(&lead(), &stop(tasks)).is_empty();
+    scene.team.members.clear();
+    assert!(stops(&mut scene, listed("Review it")), "some teammate");
+    assert!(!stops(&mut scene, json!([])));
+    // A teammate that is known and listed.
+    scene.team.ledger.spawned_for.insert(crate::ledger::mark("Review it"), vec!["alice".to_owned()]);
+    assert!(stops(&mut scene, listed("Review it")));
+    let mut scene = idle_bob();
+    scene.task(json!({"id": "2", "status": "in_progress"}));
+    assert!(refused(&mut scene), "with a roster it is known that the listed one is idle");
+}

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::scene::{Scene, after, approve, ask, before, decide, idle, lead, mate};
-use crate::spending::PricedMessage;
-use crate::{Counting, Decision, Guard, gates};
+use super::scene::{Scene, after, approve, ask, before, decide, idle, lead, mate, payload};
+use crate::spending::{PricedMessage, Spending};
+use crate::{Case, Counting, Decision, Guard, JudgedEvent, MAX_LISTED, Rules, gates};
 use teamkeep_config::{Limit, LimitScope, Mode};
-use teamkeep_model::event::Actor;
+use teamkeep_model::event::{Actor, ActorKind};
 use teamkeep_model::team::Tokens;
 use teamkeep_model::time::Timestamp;
 
@@ -268,4 +268,72 @@ fn the_loop_guard_allows_new_work_after_three_blocks() {
         [attempt(), attempt(), attempt(), attempt()],
         ["block", "block", "block", "allow after blocks"]
     );
+}
+
+#[test]
+fn other_gates_block_as_before_if_the_budget_only_warns_or_another_agent_is_beyond_its_limit() {
+    let mut scene = scene(&[limit(LimitScope::Agent, 10, 0)]);
+    scene.policy.idle_with_work.mode = Mode::Block;
+    scene.task(json!({"id": "2", "status": "pending"}));
+    spends(&mut scene, "alice", 10, None, 1);
+    assert!(is_blocked(&mut scene, &mate("bob"), &idle("bob")), "alice is beyond its limit, and not bob");
+    spends(&mut scene, "bob", 10, None, 1);
+    assert!(!is_blocked(&mut scene, &mate("bob"), &idle("bob")));
+    scene.policy.budget.mode = Mode::Warn;
+    assert!(is_blocked(&mut scene, &mate("bob"), &idle("bob")), "new work is allowed");
+}
+
+#[test]
+fn a_subagent_with_the_name_of_a_teammate_is_noted_apart_from_it() {
+    let mut scene = scene(&[limit(LimitScope::Run, 10, 0)]);
+    let subagent = |name: &str, id: &str| Actor {
+        name: Some(name.to_owned()),
+        id: Some(id.to_owned()),
+        kind: ActorKind::Subagent,
+    };
+    let start = json!({"hook_event_name": "SubagentStart"});
+    scene.happens(&subagent("bob", "a1"), &start);
+    scene.happens(&subagent("Explore", "a2"), &start);
+    let noted: Vec<_> = scene.team.ledger.agent_names.iter().collect();
+    assert_eq!(noted, [(&"a1".to_owned(), &"bob (subagent)".to_owned())]);
+}
+
+#[test]
+fn the_use_of_each_limit_is_one_line() {
+    let limits = [limit(LimitScope::Run, 0, USD / 2), limit(LimitScope::Agent, 0, USD)];
+    let mut scene = scene(&limits);
+    spends(&mut scene, "alice", 1, Some(0.25), 1);
+    let shown = gates::budget::summaries(&scene.policy, &scene.team.spending, Timestamp::default());
+    assert_eq!(shown, ["run: $0.2500 of $0.5000 (50%)", "agent alice: $0.25 of $1.00 (25%)"]);
+}
+
+#[test]
+fn a_reason_lists_few_agents_and_the_transcripts_that_are_not_read_yet() {
+    let mut scene = scene(&[limit(LimitScope::Run, 10, 0)]);
+    let mut text = |agents: u64, unread: u64| {
+        scene.team.spending = Spending { unread, ..Spending::default() };
+        for agent in 0..agents {
+            spends(&mut scene, &format!("a{agent}"), 100 - agent, None, 1);
+        }
+        scene.judge(&lead(), &spawn("carol"))[0].text()
+    };
+    let most = u64::try_from(MAX_LISTED).unwrap();
+    assert!(!text(most, 0).contains(" more") && !text(most, 0).contains("Not counted"));
+    let whole = text(most + 2, (3 << 20) + 1);
+    assert!(whole.contains(", 2 more. Not counted: 4 MiB of transcripts that are not read yet."), "{whole}");
+}
+
+#[test]
+fn the_warning_of_an_hour_comes_once_in_an_hour() {
+    let mut scene = scene(&[limit(LimitScope::Hour, 10, 0)]);
+    spends(&mut scene, "alice", 9, None, 3_500);
+    let payload = payload(&task());
+    let key = |second: i64| {
+        let (at, actor) = (Timestamp::from_millis(second * 1_000).unwrap(), lead());
+        let event = JudgedEvent { at, kind: payload.kind(), actor: &actor, payload: &payload, access: None };
+        let found = gates::judge(&scene.policy, &Rules::of(&[]), &Case::new(event, &scene.team));
+        found.into_iter().next().unwrap().once.unwrap()
+    };
+    assert_eq!(key(3_501), key(3_599));
+    assert_ne!(key(3_599), key(3_600));
 }

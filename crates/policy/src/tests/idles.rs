@@ -145,6 +145,31 @@ fn idling_without_a_report_is_found_where_that_is_on() {
 }
 
 #[test]
+fn a_warning_names_the_teammate_and_a_block_tells_it_how_to_continue() {
+    let mut scene = held();
+    scene.task(json!({"id": "4", "status": "pending"}));
+    let texts = |mode: Mode| {
+        let mut scene = scene.clone();
+        (scene.policy.idle_with_work.mode, scene.policy.report_before_idle.mode) = (mode, mode);
+        let mut found = scene.judge(&mate("bob"), &idle("bob"));
+        found.extend(scene.judge(&mate("carol"), &idle("carol")));
+        scene.says(&lead(), "carol", "Review it.");
+        found.extend(scene.judge(&mate("carol"), &idle("carol")).pop());
+        found.iter().map(crate::Finding::text).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(texts(Mode::Warn), @r#"
+    Warning: bob goes idle while owning task 2 "Task 2" (in_progress, owner bob). A message starts its next turn. A teammate that is waiting can add "waiting" to the task's metadata.
+    Warning: carol goes idle although this task is unassigned: task 4 (pending, no owner). The lead can assign it with TaskUpdate.
+    Warning: carol goes idle without having sent a message since its last instruction. The lead can ask it for a report with SendMessage.
+    "#);
+    insta::assert_snapshot!(texts(Mode::Block), @r#"
+    Blocked: going idle while owning task 2 "Task 2" (in_progress, owner bob). Continue it, or complete it with TaskUpdate. If you are waiting, ask with SendMessage, or add "waiting" to the task's metadata with TaskUpdate.
+    Blocked: going idle although this task is unassigned: task 4 (pending, no owner). Take one with TaskUpdate (owner: your name, status: in_progress), or send the lead a message with the reason why not.
+    Blocked: going idle without having sent a message since its last instruction. Send team-lead a message with your results and the remaining work.
+    "#);
+}
+
+#[test]
 fn the_lead_does_not_stop_while_nobody_works_on_what_is_in_progress() {
     let mut scene = Scene::with(&[("2", "in_progress", "bob", &[])]);
     let stop = json!({"hook_event_name": "Stop", "background_tasks": []});

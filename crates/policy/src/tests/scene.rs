@@ -10,9 +10,10 @@ use teamkeep_model::event::Actor;
 use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_model::team::Task;
 use teamkeep_model::time::Timestamp;
+use teamkeep_policy::spending::Spending;
 use teamkeep_policy::{
     Access, Case, Counting, Decision, Edit, FileHistory, FileState, Finding, GitAccess, GitLoss, Guard,
-    JudgedEvent, Judgement, Lost, Rules, TeamState, Verdict, gates, judge,
+    JudgedEvent, Judgement, Lost, Rules, TeamState, Verdict, gates, judge, reads_team,
 };
 
 pub(super) type FindAccess = fn(&Policy, &JudgedEvent<'_>, &FileHistory) -> Option<Access>;
@@ -145,7 +146,7 @@ impl Scene {
         let event = JudgedEvent { at, kind: payload.kind(), actor, payload: &payload, access: None };
         let access = self.access(&event);
         let event = JudgedEvent { access: access.as_ref(), ..event };
-        judge(&self.policy, &Rules::of(&self.rules), &Case::new(event, &self.team))
+        judge_fully(&self.policy, &Rules::of(&self.rules), &event, &self.team)
     }
 
     /// The codes and decisions of the findings.
@@ -176,6 +177,27 @@ impl Scene {
     pub(super) fn says(&mut self, actor: &Actor, to: &str, text: &str) {
         self.happens(actor, &after("SendMessage", json!({"to": to, "message": text})));
     }
+}
+
+/// The findings for an event. What a hook call does not read for it does not change them.
+pub(super) fn judge_fully(
+    policy: &Policy,
+    rules: &Rules<'_>,
+    event: &JudgedEvent<'_>,
+    team: &TeamState,
+) -> Vec<Finding> {
+    let findings = |team: &TeamState| judge(policy, rules, &Case::new(*event, team));
+    let found = findings(team);
+    if !reads_team(policy, rules, event) {
+        let TeamState { name, ledger, spending, delivers_answers, .. } = team.clone();
+        let without_files = TeamState { name, ledger, spending, delivers_answers, ..TeamState::default() };
+        assert_eq!(format!("{:?}", findings(&without_files)), format!("{found:?}"), "{:?}", event.kind);
+    }
+    if !gates::budget::needs_spending(policy, &Case::new(*event, team)) {
+        let without_spending = TeamState { spending: Spending::default(), ..team.clone() };
+        assert_eq!(format!("{:?}", findings(&without_spending)), format!("{found:?}"), "{:?}", event.kind);
+    }
+    found
 }
 
 /// The verdict for one finding at the end of a turn, so that each attempt counts.
