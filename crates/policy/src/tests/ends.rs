@@ -251,3 +251,45 @@ fn with_an_unreadable_file_one_finding_is_about_the_agent_that_cannot_be_judged(
     scene.policy.on_error = OnError::Block;
     assert_eq!(found(&mut scene), [("bob".to_owned(), Decision::Block)]);
 }
+
+#[test]
+fn an_unreadable_file_is_about_the_actor_if_it_is_unknown_whom_the_action_stops() {
+    let mut scene = busy();
+    let file = Unreadable { path: "tasks/parser-team/9.json".to_owned(), why: "no permission".to_owned() };
+    scene.team.unreadable.push(file);
+    let about = |scene: &mut Scene, call: &serde_json::Value| {
+        let mut found = scene.judge(&lead(), call);
+        found.retain(|one| one.code == POLICY_FAILED);
+        found.pop().map(|one| one.about)
+    };
+    let (one, all) = (before("SendMessage", ask("carol")), before("SendMessage", ask("*")));
+    let delete = before("TeamDelete", json!({}));
+    scene.task(json!({"id": "2", "status": "completed", "owner": "bob"}));
+    assert_eq!(about(&mut scene, &one).as_deref(), Some("carol"));
+    assert_eq!(about(&mut scene, &all).as_deref(), Some("team-lead"));
+    assert_eq!(about(&mut scene, &delete).as_deref(), Some("team-lead"));
+    scene.policy.premature_shutdown.exempt = vec!["carol".to_owned()];
+    assert_eq!(about(&mut scene, &one), None, "it may stop whatever the file has");
+    assert_eq!(about(&mut scene, &before("SendMessage", ask("dora"))), None, "it is not there");
+    scene.team.members.clear();
+    scene.team.tasks.clear();
+    assert_eq!(about(&mut scene, &before("SendMessage", ask("dora"))).as_deref(), Some("team-lead"));
+}
+
+#[test]
+fn a_request_to_everyone_is_counted_by_its_sender_and_one_to_nobody_is_no_request() {
+    let mut scene = busy();
+    let found = scene.judge(&lead(), &before("SendMessage", ask("*")));
+    assert_eq!(found[0].counted.as_deref(), Some("* from team-lead"));
+    assert_eq!(scene.judge(&lead(), &before("SendMessage", ask("bob")))[0].counted, None);
+    assert!(asked(&mut scene, " ").is_empty());
+}
+
+#[test]
+fn a_task_that_no_known_list_has_is_reported_unless_there_is_open_work() {
+    let mut scene = busy();
+    scene.team.missing = vec!["7".to_owned()];
+    insta::assert_snapshot!(scene.judge(&lead(), &before("SendMessage", ask("alice")))[0].text(), @"Warning: a shutdown request to alice; teamkeep cannot check open tasks: task 7 is not in a task list that hooks know. Check TaskList for open work first.");
+    assert_eq!(asked(&mut scene, "bob"), [("shutdown-of-busy-teammate", BLOCK)]);
+    assert_eq!(asked(&mut scene, "alice"), [("task-list-unknown", WARN)]);
+}
