@@ -293,3 +293,12 @@ fn a_task_that_no_known_list_has_is_reported_unless_there_is_open_work() {
     assert_eq!(asked(&mut scene, "bob"), [("shutdown-of-busy-teammate", BLOCK)]);
     assert_eq!(asked(&mut scene, "alice"), [("task-list-unknown", WARN)]);
 }
+
+#[test]
+fn an_approval_by_the_lead_stops_no_teammate() {
+    let mut scene = busy();
+    let own = scene.codes(&lead(), &before("SendMessage", approve("bob")));
+    assert_eq!(own, [("shutdown-approved-by-lead", BLOCK)]);
+    let unnamed = scene.codes(&Actor::unknown(), &before("SendMessage", approve("team-lead")));
+    assert_eq!(unnamed, [("shutdown-approved-by-lead", BLOCK)]);
+}
