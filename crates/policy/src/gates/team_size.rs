@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::rules::any_glob;
 use crate::{Case, Finding, Reason};
 use teamkeep_config::{Gate, Policy};
+use teamkeep_model::words::count;
 
 /// Seconds for which a started spawn counts. A failed or denied one never returns.
 const SPAWN_SECONDS: i64 = 30;
@@ -20,14 +21,15 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     let reason = Reason::default().then("spawning ").name(name);
     let there = case.teammates();
     let coming = spawning(case).into_iter().filter(|other| *other != name && !there.contains(other)).count();
-    let count = there.len() + coming;
-    if settings.most > 0 && count >= settings.most as usize {
+    let all = there.len() + coming;
+    if settings.most > 0 && all >= settings.most as usize {
         let begun = match coming {
             0 => String::new(),
             _ => format!(" ({coming} of them being spawned)"),
         };
-        let reason = reason
-            .then(&format!(": the team has {count} teammates{begun}, and the maximum is {}.", settings.most));
+        let there = count(all, "teammate");
+        let reason =
+            reason.then(&format!(": the team has {there}{begun}, and the maximum is {}.", settings.most));
         let reason = reason.instead("Assign the work to one of them, or shut down one that has finished.");
         return finding("too-many-teammates", reason);
     }
