@@ -125,18 +125,36 @@ impl Redactor {
         if scan::is_short_word(&text) {
             return text;
         }
+        // The backslashes of a path of Windows look like escapes.
+        if text.contains('\\') {
+            let found =
+                self.scanner.findings(&text).into_iter().filter(|found| found.kind == SecretKind::Home);
+            if let Some(changed) = self.without(&text, None, found) {
+                text = Cow::Owned(changed);
+            }
+        }
         // A replacement can show that the text around it is a secret, too.
         for _ in 0..MAX_ROUNDS {
             let decoded = View::of(&text);
             let found = self.scanner.findings(decoded.as_ref().map_or(&*text, |view| &view.text));
-            let found = found.into_iter().map(|finding| {
-                count(&self.counts[finding.kind as usize]);
-                (finding.range, finding.kind.replacement())
-            });
-            let Some(changed) = replaced(&text, decoded.as_ref(), found) else { break };
+            let Some(changed) = self.without(&text, decoded.as_ref(), found.into_iter()) else { break };
             text = Cow::Owned(changed);
         }
         text
+    }
+
+    /// Replaces and counts findings; `None` if there are none.
+    fn without(
+        &self,
+        text: &str,
+        decoded: Option<&View>,
+        found: impl Iterator<Item = scan::Match>,
+    ) -> Option<String> {
+        let found = found.map(|finding| {
+            count(&self.counts[finding.kind as usize]);
+            (finding.range, finding.kind.replacement())
+        });
+        replaced(text, decoded, found)
     }
 
     /// Redacts the parts of a path: no rule matches across a slash.

@@ -239,31 +239,41 @@ pub(super) fn email(text: &str, at: usize, from: usize) -> Option<Range<usize>> 
     (is_valid && start < at).then(|| start..at + 1 + domain.len())
 }
 
-/// A home directory after `/home/` or `/Users/`.
-pub(super) fn home(text: &str, prefix: &Range<usize>) -> Option<Range<usize>> {
-    let rest = &text[prefix.end..];
+/// Whether it separates the parts of a path. In text with escapes, backslashes are doubled.
+fn is_separator(c: char) -> bool {
+    c == '/' || c == '\\'
+}
+
+/// A home directory below `home` or `Users`. Only on a drive of Windows the case of `users` does not matter: elsewhere it can be a part
+/// of an address.
+pub(super) fn home(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
+    let word = word.start..word.end - 1;
+    let before = text[..word.start].trim_end_matches(is_separator);
+    let name = text.len() - text[word.end..].trim_start_matches(is_separator).len();
     let is_end = |c: char| " \t\r\n\"'`\\:;,<>()|[]{}*?$/".contains(c);
-    let end = prefix.end + rest.find(is_end).unwrap_or(rest.len());
-    let found = &text[prefix.start..end];
-    (end > prefix.end && found != "/Users/Shared").then_some(prefix.start..end)
+    let end = name + text[name..].find(is_end).unwrap_or(text.len() - name);
+    let on_drive =
+        || before.strip_suffix(':').is_some_and(|drive| drive.ends_with(|c: char| c.is_ascii_alphabetic()));
+    let is_home = match &text[word.clone()] {
+        "home" => true,
+        "Users" => !matches!(&text[name..end], "Shared" | "Public"),
+        _ => on_drive() && &text[name..end] != "public",
+    };
+    (before.len() < word.start && end > name && is_home).then_some(before.len()..end)
 }
 
 /// The name of a project's directory in Claude Code's spelling, after `-home-` or `-Users-`.
 pub(super) fn project(text: &str, prefix: &Range<usize>) -> Option<Range<usize>> {
     let rest = &text[prefix.end..];
     let name = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).len();
-    let is_whole = rest[name..].is_empty() || rest[name..].starts_with(['-', '/', '\\']);
-    let before = &text[..prefix.start];
-    // `C:\Users\ada` is `C--Users-ada`.
-    let drive =
-        before.strip_suffix('-').and_then(|drive| drive.strip_suffix(|c: char| c.is_ascii_alphabetic()));
-    let begins = begins_name(before) || drive.is_some_and(begins_name);
+    let is_whole = rest[name..].is_empty() || rest[name..].starts_with(['-', '/', '\\', '\n', '\r']);
+    let start = text[..prefix.start].rfind(['/', '\\', '\n']).map_or(0, |before| before + 1);
+    // What comes before the home directory: a drive, a drive in WSL, a server.
+    let before = &text[start..prefix.start];
+    let is_drive = |text: &str| text.len() == 1 && text.starts_with(|c: char| c.is_ascii_alphabetic());
+    let drive = before.strip_prefix("-mnt-").or_else(|| before.strip_suffix('-'));
+    let begins = before.is_empty() || drive.is_some_and(is_drive) || before.starts_with("--");
     (name > 0 && is_whole && begins).then_some(prefix.start..prefix.end + name)
-}
-
-/// Whether the name of a file or directory begins after this text.
-fn begins_name(before: &str) -> bool {
-    before.is_empty() || before.ends_with(['/', '\\'])
 }
 
 /// A home directory that is known, and not a path whose name only begins the same.
@@ -275,6 +285,7 @@ pub(super) fn known_home(text: &str, path: &Range<usize>) -> Option<Range<usize>
 
 /// A home directory that is known, in Claude Code's spelling.
 pub(super) fn known_project(text: &str, path: &Range<usize>) -> Option<Range<usize>> {
-    (begins_name(&text[..path.start]) && !text[path.end..].starts_with(char::is_alphanumeric))
-        .then(|| path.clone())
+    let before = &text[..path.start];
+    let begins = before.is_empty() || before.ends_with(['/', '\\', '\n']);
+    (begins && !text[path.end..].starts_with(char::is_alphanumeric)).then(|| path.clone())
 }

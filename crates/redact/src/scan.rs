@@ -148,16 +148,14 @@ impl Scanner {
         for first in ('a'..='z').chain('0'..='9') {
             add(SecretKind::Email, Rule::Email, &[&format!("@{first}")]);
         }
-        add(SecretKind::Home, Rule::Home, &["/home/", "/Users/", r"\Users\"]);
+        add(SecretKind::Home, Rule::Home, &["home/", r"home\", "Users/", r"Users\", "users/", r"users\"]);
         add(SecretKind::Home, Rule::Project, &["-home-", "-Users-"]);
         for home in homes.iter().filter(|home| home.len() > 1) {
             let slug: String =
                 home.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-            add(SecretKind::Home, Rule::KnownHome, &[home]);
-            // A path of Windows can look like text with escapes, which is searched decoded.
-            if let Some(decoded) = View::of(home) {
-                add(SecretKind::Home, Rule::KnownHome, &[&decoded.text]);
-            }
+            let spellings = spellings(home);
+            let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
+            add(SecretKind::Home, Rule::KnownHome, &spellings);
             add(SecretKind::Home, Rule::KnownProject, &[&slug]);
         }
         scanner
@@ -200,6 +198,20 @@ impl Scanner {
         }
         search.done()
     }
+}
+
+/// The spellings of a home directory: one of Windows also with slashes, as in Git Bash, with doubled backslashes, and as it looks if its
+/// backslashes are taken for escapes.
+fn spellings(home: &str) -> Vec<String> {
+    let slashes = home.replace('\\', "/");
+    let drive = slashes.split_once(':').filter(|(drive, _)| drive.len() == 1);
+    let git_bash = drive.map(|(drive, rest)| format!("/{drive}{rest}"));
+    let decoded = View::of(home).map(|decoded| decoded.text);
+    let mut all = vec![home.to_owned(), home.replace('\\', r"\\"), slashes];
+    all.extend(git_bash.into_iter().chain(decoded));
+    all.sort_unstable();
+    all.dedup();
+    all
 }
 
 /// Whether a text, such as most keys in JSON, is too short for a key and has no character that other rules need.
