@@ -9,6 +9,7 @@ use super::kinds::{
     quoted,
 };
 use super::pattern;
+use teamkeep_model::paths;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_system::fs;
 
@@ -340,12 +341,8 @@ impl Ship {
             return false;
         }
         let real = fs::canonicalize(project).ok();
-        let dirs: Vec<String> = std::iter::once(project)
-            .chain(real.as_deref())
-            .flat_map(Path::ancestors)
-            // With the separators of the system, as the globs.
-            .map(|dir| dir.components().collect::<PathBuf>().to_string_lossy().into_owned())
-            .collect();
+        let dirs: Vec<String> =
+            std::iter::once(project).chain(real.as_deref()).flat_map(Path::ancestors).map(spelled).collect();
         let globs = self.exclude_projects.iter().flat_map(|glob| spellings(glob, home));
         globs.into_iter().any(|glob| dirs.iter().any(|dir| pattern::matches(&glob, dir)))
     }
@@ -365,15 +362,30 @@ fn spellings(glob: &str, home: Option<&Path>) -> Vec<String> {
         let real = fs::canonicalize(plain).ok().filter(|real| real != plain)?;
         Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
     });
-    std::iter::once(path.clone()).chain(linked).map(|path| path.to_string_lossy().into_owned()).collect()
+    std::iter::once(path.clone()).chain(linked).map(|path| spelled(&path)).collect()
 }
 
-/// Checks that a glob can match an absolute path.
+/// A path as globs are compared: one of Windows with slashes, and with a small letter for its drive.
+fn spelled(path: &Path) -> String {
+    let path = path.components().collect::<PathBuf>().to_string_lossy().into_owned();
+    if std::path::MAIN_SEPARATOR == '/' {
+        return path;
+    }
+    let path = path.replace(std::path::MAIN_SEPARATOR, "/");
+    match paths::drive(&path) {
+        Some(drive) => format!("{}{}", drive.to_ascii_lowercase(), &path[1..]),
+        None => path,
+    }
+}
+
+/// Checks that a glob can match an absolute path, of any system: the file of an organization is for all of its machines.
 pub(super) fn check_project_glob(glob: &str) -> Result<(), String> {
-    let is_absolute = glob.starts_with('/') || Path::new(glob).is_absolute();
-    match glob == "~" || glob.starts_with('*') || glob.starts_with("~/") || is_absolute {
+    match glob == "~" || glob.starts_with('*') || glob.starts_with("~/") || paths::is_absolute(glob) {
         true => Ok(()),
-        false => Err(format!("{} never matches; expected one that starts with /, ~/ or *", quoted(glob))),
+        false => Err(format!(
+            "{} never matches; expected one that starts with /, ~/, * or a drive such as C:/",
+            quoted(glob)
+        )),
     }
 }
 
@@ -408,11 +420,17 @@ mod excluded_projects_tests {
 
     #[test]
     fn a_project_s_file_cannot_set_it_and_a_glob_that_never_matches_is_an_error() {
+        let effective = loaded("", "[ship]\nexclude-projects = ['C:\\work', '\\\\server\\a', '/a']\n", "");
+        assert!(effective.problems.is_empty(), "{:?}", effective.problems);
         let effective = loaded("", "", "[ship]\nexclude-projects = [\"/\"]\n");
         assert_eq!(effective.problems[0].code.name(), "not-in-project");
-        for (glob, code) in
-            [("private", "bad-value"), ("./a", "bad-value"), ("", "bad-glob"), ("/a/**/b/***", "bad-glob")]
-        {
+        for (glob, code) in [
+            ("private", "bad-value"),
+            ("./a", "bad-value"),
+            ("C:work", "bad-value"),
+            ("", "bad-glob"),
+            ("/a/**/b/***", "bad-glob"),
+        ] {
             let effective = loaded("", &format!("[ship]\nexclude-projects = [\"{glob}\"]\n"), "");
             assert_eq!(effective.problems[0].code.name(), code, "{glob}");
         }
@@ -458,12 +476,14 @@ mod excluded_projects_tests {
     #[cfg(windows)]
     #[test]
     fn a_glob_can_name_a_drive() {
-        for glob in ["C:/work/secret", r"C:\work\secret", "C:/work/*"] {
-            check_project_glob(glob).unwrap();
-            assert!(excludes(&[glob], r"C:\work\secret\a"), "{glob}");
+        for glob in ["C:/work/secret", r"C:\work\secret", "c:/work/*"] {
+            assert!(excludes(&[glob], r"C:\work\secret\a") && excludes(&[glob], r"c:\work\secret"), "{glob}");
             assert!(!excludes(&[glob], r"D:\work\secret\a"), "{glob}");
         }
-        check_project_glob("C:work").unwrap_err();
+        for glob in ["//server/share/secret", r"\\server\share\secret"] {
+            assert!(excludes(&[glob], r"\\server\share\secret\a"), "{glob}");
+            assert!(!excludes(&[glob], r"\\server\share\other"), "{glob}");
+        }
     }
 
     #[cfg(unix)]
