@@ -8,6 +8,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 use shell::{Part, ShellLine, UNKNOWN, is_keyword};
+use teamkeep_model::paths;
 
 /// Maximum number of judged commands of a line: git is asked about each.
 const MAX_COMMANDS: usize = 16;
@@ -258,7 +259,8 @@ fn unwrap(mut rest: &[String], mut directory: Option<PathBuf>) -> Option<(&[Stri
 }
 
 fn program_name(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
+    let name = word.rsplit('/').next().unwrap_or(word);
+    name.strip_suffix(".exe").unwrap_or(name)
 }
 
 /// Whether a word sets, or names, a variable that leads git to another repository.
@@ -277,7 +279,14 @@ fn is_known(word: &str) -> bool {
     !word.contains(UNKNOWN) && !word.starts_with('~')
 }
 
-/// A directory below another, if it is known.
+/// A directory below another, if it is known. On Windows, the shell is Git Bash.
 fn below(from: &Path, to: &str) -> Option<PathBuf> {
-    (is_known(to) && to != "-").then(|| from.join(to))
+    if !is_known(to) || to == "-" {
+        return None;
+    }
+    let below = match from.to_str().filter(|from| paths::is_of_windows(from)) {
+        Some(from) => PathBuf::from(paths::joined(from, paths::of_git_bash(to).as_deref().unwrap_or(to))),
+        None => from.join(to),
+    };
+    Some(below)
 }

@@ -16,6 +16,21 @@ fn shown(line: &str) -> Vec<String> {
 }
 
 #[test]
+fn on_windows_a_line_of_git_bash_goes_to_other_directories_and_drives() {
+    for (line, directory) in [
+        ("git reset --hard", r"C:\repo"),
+        ("cd src && git.exe reset --hard", r"C:\repo\src"),
+        ("cd /c/Users/nina && git reset --hard", "C:/Users/nina"),
+        ("cd 'D:\\work' && git reset --hard", r"D:\work"),
+        ("git -C /d/work reset --hard", "D:/work"),
+    ] {
+        let found = GitCommands::parse(line, Path::new(r"C:\repo")).commands;
+        let found: Vec<_> = found.iter().map(|one| (one.directory.to_str().unwrap(), one.name)).collect();
+        assert_eq!(found, [(directory, "reset --hard")], "{line}");
+    }
+}
+
+#[test]
 #[cfg_attr(windows, ignore = "its paths are those of Unix")]
 fn commands_are_found_in_every_usual_place() {
     let hard = |directory: &str| vec![format!("{directory}: reset --hard")];
