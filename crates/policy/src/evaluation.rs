@@ -77,8 +77,8 @@ pub fn evaluate(
     guard: &mut Guard,
     lifts: impl FnMut(&Finding) -> bool,
 ) -> Evaluation {
-    // For other events, a hook call does not read the tasks.
-    if !findings.is_empty() || reads_team(policy, rules, event) {
+    // For other events, none of which has a finding, a hook call does not read the tasks.
+    if reads_team(policy, rules, event) {
         guard.note_progress(team);
     }
     if findings.is_empty() {
@@ -305,9 +305,9 @@ mod tests {
             task_list: None,
             traceparent: None,
             warning: Some("odd"),
-            malformed: None,
+            malformed: Some("cut off"),
             verdict: None,
-            snapshots: None,
+            snapshots: Some(&[("r1".to_owned(), "3:abc".to_owned())].into()),
             plugin: false,
             payload: &payload,
         };

@@ -158,6 +158,11 @@ mod tests {
         overrides.pauses.push(pause(None, None));
         assert_eq!(lift(&overrides, &policy, &of(shutdown, block)), Some(false), "a pause uses nothing up");
         assert_eq!(lift(&overrides, &policy, &of(shutdown, warning)), Some(false));
+        let recorded = pause(Some("team-size"), Some("t")).payload(&Policy::default());
+        assert_eq!(
+            (&recorded["override"], &recorded["gate"], &recorded["team"]),
+            (&json!("pause"), &json!("team-size"), &json!("t"))
+        );
         let fixed = |policy: &Policy| allowance_payload("bob", None, policy).get("fixed").cloned();
         assert_eq!(fixed(&policy), None);
         policy.unpausable.push(shutdown);

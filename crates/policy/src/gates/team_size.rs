@@ -25,11 +25,11 @@ pub(super) fn judge(policy: &Policy, case: &Case<'_>) -> Option<Finding> {
     if settings.most > 0 && all >= settings.most as usize {
         let begun = match coming {
             0 => String::new(),
-            _ => format!(" ({coming} of them being spawned)"),
+            _ => format!(" ({coming} being spawned)"),
         };
-        let there = count(all, "teammate");
+        let size = count(all, "teammate");
         let reason =
-            reason.then(&format!(": the team has {there}{begun}, and the maximum is {}.", settings.most));
+            reason.then(&format!(": the team has {size}{begun}, and the maximum is {}.", settings.most));
         let reason = reason.instead("Assign the work to one of them, or shut down one that has finished.");
         return finding("too-many-teammates", reason);
     }

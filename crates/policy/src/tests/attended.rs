@@ -218,7 +218,7 @@ fn idle_bob() -> Scene {
 }
 
 #[test]
-fn a_teammate_with_unread_mail_will_work() {
+fn a_teammate_with_unread_messages_will_work() {
     let mut scene = idle_bob();
     assert!(refused(&mut scene));
     scene.team.mail.insert("bob".to_owned(), 1);
@@ -226,7 +226,7 @@ fn a_teammate_with_unread_mail_will_work() {
 }
 
 #[test]
-fn a_question_to_everyone_is_attended_while_anyone_works_and_one_to_an_agent_while_that_one_works() {
+fn a_question_is_attended_while_an_agent_that_was_asked_works() {
     let mut scene = idle_bob();
     let works = |scene: &mut Scene, name: &str| {
         scene.happens(&mate(name), &json!({"hook_event_name": "SubagentStart"}));

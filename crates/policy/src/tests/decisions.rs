@@ -5,7 +5,8 @@ use crate::{
     Counting, Decision, Evaluation, EvaluationInput, Finding, Guard, JudgedEvent, Reason, Rules, TeamState,
     Verdict, uncounted,
 };
-use teamkeep_config::{Gate, Policy};
+use teamkeep_config::{Gate, OnError, Policy};
+use teamkeep_model::payload::EventKind;
 use teamkeep_model::team::Task;
 
 fn finding(gate: Gate, about: &str, decision: Decision) -> Finding {
@@ -34,6 +35,61 @@ fn after_max_blocks_a_gate_allows_the_action_every_time() {
         verdicts.by_ref().take(3).all(|verdict| verdict.decision == Decision::Block && !verdict.escalated)
     );
     assert!(verdicts.all(|verdict| verdict.decision == Decision::Allow && verdict.escalated));
+}
+
+#[test]
+fn the_blocks_of_a_finding_are_those_that_were_counted() {
+    let mut guard = Guard::default();
+    let finding = finding(Gate::PrematureShutdown, "bob", Decision::Block);
+    for blocks in [0, 1, 2, 3, 3] {
+        assert_eq!(guard.blocks(&finding), blocks);
+        decide(&finding, "s", &mut guard, 3, false);
+    }
+}
+
+#[test]
+fn blocks_count_under_another_name_and_warnings_under_the_agents_own() {
+    let mut guard = Guard::default();
+    let of_all = |about: &str, decision: Decision| Finding {
+        counted: Some("* from team-lead".to_owned()),
+        ..finding(Gate::PrematureShutdown, about, decision)
+    };
+    for about in ["alice", "bob"] {
+        assert!(!decide(&of_all(about, Decision::Warn), "s", &mut guard, 3, false).repeated, "{about}");
+    }
+    let mut decisions = ["alice", "bob", "alice", "bob"]
+        .map(|about| decide(&of_all(about, Decision::Block), "s", &mut guard, 3, false).decision)
+        .into_iter();
+    assert!(decisions.by_ref().take(3).all(|decision| decision == Decision::Block));
+    assert_eq!(decisions.next(), Some(Decision::Allow));
+}
+
+#[test]
+fn a_failure_that_nothing_counts_blocks_no_completion_at_the_end_of_a_turn() {
+    let on = |on_error, kind| Decision::on_uncounted_failure(on_error, EventKind::named(kind));
+    assert_eq!(on(OnError::Block, "PreToolUse"), Decision::Block);
+    assert_eq!(on(OnError::Allow, "PreToolUse"), Decision::Allow);
+    assert_eq!(on(OnError::Block, "TaskCreated"), Decision::Block);
+    assert_eq!(on(OnError::Block, "TaskCompleted"), Decision::Allow);
+    assert_eq!(on(OnError::Block, "Stop"), Decision::Allow);
+}
+
+#[test]
+fn a_verdict_names_its_source_and_its_outcome() {
+    let of_rule = Finding { file_line: Some("a.toml:3".to_owned()), ..rule("no-push") }.verdict();
+    assert_eq!((of_rule.rule.as_deref(), of_rule.file_line.as_deref()), (Some("no-push"), Some("a.toml:3")));
+    assert_eq!(of_rule.source(), "rule no-push");
+    let verdict = finding(Gate::ProtectLead, "bob", Decision::Warn).verdict();
+    assert_eq!((verdict.source().as_str(), verdict.word()), ("protect-lead", "warn"));
+    assert_eq!(Verdict { repeated: true, ..verdict.clone() }.word(), "warn again");
+    let allowed = Verdict { decision: Decision::Allow, ..verdict };
+    assert_eq!(Verdict { escalated: true, ..allowed.clone() }.word(), "allow after blocks");
+    assert_eq!(Verdict { paused: true, ..allowed.clone() }.word(), "paused");
+    assert_eq!((allowed.word(), of_rule.word()), ("allow", "block"));
+    let failure =
+        Verdict::of_failure(OnError::Block, EventKind::PreToolUse, "policy-failed", "why".to_owned());
+    let expected = Verdict::new(Decision::Block, "policy", "policy-failed", "why".to_owned());
+    assert_eq!(failure, expected);
 }
 
 #[test]
@@ -222,6 +278,9 @@ fn a_block_that_cannot_be_counted_warns_with_its_reason_unless_the_rule_is_lasti
         warned.reason.ends_with("cannot count its blocks, so it allows it. The reason was: no"),
         "{warned:?}"
     );
+    let advised =
+        Finding { advice: "Wait.".to_owned(), ..finding(Gate::ProtectLead, "bob", Decision::Block) };
+    assert_eq!(uncounted(advised).advice, "Wait.");
     let lasting = Finding { lasting: true, ..rule("r") };
     assert_eq!(uncounted(lasting).decision, Decision::Block);
     let warning = finding(Gate::ProtectLead, "bob", Decision::Warn);
@@ -229,7 +288,7 @@ fn a_block_that_cannot_be_counted_warns_with_its_reason_unless_the_rule_is_lasti
 }
 
 #[test]
-fn a_completed_task_counts_when_a_gate_has_a_finding_or_reads_the_team() {
+fn a_completed_task_counts_when_a_call_reads_the_team() {
     let mut scene = Scene::with(&[("1", "in_progress", "bob", &[])]);
     let (mut guard, policy) = (Guard::default(), Policy::default());
     let idle = payload(&idle("bob"));

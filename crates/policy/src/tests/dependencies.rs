@@ -40,6 +40,7 @@ fn a_task_is_not_started_or_completed_before_its_dependencies() {
         json!({"taskId": "4", "status": "in_progress", "addBlockedBy": ["1", "4", "3"]}),
     );
     let found = scene.judge(&bob, &added);
+    assert_eq!(found.len(), 1);
     assert!(found[0].text().contains("depends on: task 1 ") && !found[0].text().contains("task 3"));
     scene.policy.unfinished_dependencies.mode = Mode::Off;
     assert!(scene.codes(&bob, &update("2", "completed")).is_empty());

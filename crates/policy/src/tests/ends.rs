@@ -277,12 +277,12 @@ fn an_unreadable_file_is_about_the_actor_if_it_is_unknown_whom_the_action_stops(
 }
 
 #[test]
-fn a_request_to_everyone_is_counted_by_its_sender_and_one_to_nobody_is_no_request() {
+fn a_request_to_everyone_is_counted_by_its_sender() {
     let mut scene = busy();
     let found = scene.judge(&lead(), &before("SendMessage", ask("*")));
     assert_eq!(found[0].counted.as_deref(), Some("* from team-lead"));
     assert_eq!(scene.judge(&lead(), &before("SendMessage", ask("bob")))[0].counted, None);
-    assert!(asked(&mut scene, " ").is_empty());
+    assert!(asked(&mut scene, " ").is_empty(), "it has no recipient");
 }
 
 #[test]
@@ -295,7 +295,7 @@ fn a_task_that_no_known_list_has_is_reported_unless_there_is_open_work() {
 }
 
 #[test]
-fn an_approval_by_the_lead_stops_no_teammate() {
+fn an_approval_that_is_not_a_teammates_is_blocked_only_for_the_lead() {
     let mut scene = busy();
     let own = scene.codes(&lead(), &before("SendMessage", approve("bob")));
     assert_eq!(own, [("shutdown-approved-by-lead", BLOCK)]);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::scene::{access, approve, ask, decide, judge_fully, payload, strictest};
+use super::scene::{access, approve, ask, decide, judge_and_check_reads, payload, strictest};
 use crate::{Case, Decision, Guard, JudgedEvent, Judgement, Rules, TeamState, judge};
 use teamkeep_config::Gate;
 use teamkeep_model::event::{Actor, ActorKind};
@@ -110,7 +110,7 @@ fn play(steps: &[Step], most: u32) -> Result<(), TestCaseError> {
         let access = access(&payload);
         let event =
             JudgedEvent { at, kind: payload.kind(), actor, payload: &payload, access: access.as_ref() };
-        let found = judge_fully(&policy, &Rules::of(&rules), &event, &team);
+        let found = judge_and_check_reads(&policy, &Rules::of(&rules), &event, &team);
         let can_block = BLOCKING.iter().any(|name| EventKind::named(name) == event.kind);
         prop_assert!(can_block || found.is_empty(), "{:?}: {found:?}", event.kind);
         prop_assert!(found.is_sorted_by(|one, other| one.decision >= other.decision));

@@ -1,5 +1,5 @@
-//! Which hook calls read the team's files and the spending: they cost the most, and most calls do not concern a team. That no
-//! verdict depends on what is not read is checked wherever a test judges an event.
+//! Which hook calls read the team's files and the spending. Reading them is the most expensive part of a call, and most calls do not
+//! concern a team. Wherever a test judges an event, it checks that no finding depends on what is not read.
 
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ fn event(kind: &str) -> Value {
     json!({"hook_event_name": kind})
 }
 
-/// Every gate is off that is on by default.
+/// A policy with all gates off.
 fn off() -> Policy {
     let mut policy = Policy::default();
     (policy.premature_shutdown.mode, policy.protect_lead.mode) = (Mode::Off, Mode::Off);
@@ -128,7 +128,7 @@ fn a_rule_reads_the_files_at_its_events_and_tools() {
 }
 
 #[test]
-fn only_new_work_and_gates_that_give_some_read_the_spending() {
+fn only_new_work_and_gates_that_assign_work_read_the_spending() {
     let mut policy = Policy::default();
     let (spawn, stop) = (before("Agent", json!({"name": "dora"})), event("Stop"));
     let all = |policy: &Policy| {
@@ -178,6 +178,8 @@ fn a_file_that_cannot_be_read_warns_or_blocks_as_configured_at_what_is_judged_by
     // The end of a turn is not blocked by a failure. Of two gates, the first one reports it.
     let at_idle = unreadable(Mode::Block, OnError::Block, &mate("carol"), &idle("carol"));
     assert_eq!(at_idle, [("idle-with-work", Decision::Warn, carol)]);
+    // A gate that only warns by what can be read reports it as well.
+    assert_eq!(unreadable(Mode::Warn, OnError::Allow, &mate("alice"), &idle("alice")).len(), 1);
     // A gate that blocks by what can be read does not report it.
     assert!(
         unreadable(Mode::Block, OnError::Block, &lead(), &before("SendMessage", ask("alice"))).is_empty()
@@ -185,6 +187,14 @@ fn a_file_that_cannot_be_read_warns_or_blocks_as_configured_at_what_is_judged_by
     let at_spawn = |mode| unreadable(mode, OnError::Block, &lead(), &spawn);
     assert_eq!(at_spawn(Mode::Block), [("team-size", Decision::Block, "team-lead".to_owned())]);
     assert!(at_spawn(Mode::Off).is_empty());
+    let mut scene = Scene::with(&[]);
+    scene.team.unreadable.push(Unreadable { path: String::new(), why: "no permission".to_owned() });
+    scene.policy.team_size.mode = Mode::Block;
+    assert!(scene.codes(&lead(), &spawn).is_empty(), "no number is set");
+    scene.policy.team_size.most = 9;
+    insta::assert_snapshot!(scene.judge(&lead(), &spawn)[0].text(), @"Warning: the policy cannot judge this, because teamkeep cannot read the team's files (no permission). Check TaskList first, and report this to the user.");
+    scene.policy.on_error = OnError::Block;
+    insta::assert_snapshot!(scene.judge(&lead(), &spawn)[0].text(), @r#"Blocked: the policy cannot judge this, because teamkeep cannot read the team's files (no permission). on-error = "block" blocks the action for it. Report this to the user, who can restore the file."#);
     let other = before("Bash", json!({"command": "ls"}));
     assert!(unreadable(Mode::Block, OnError::Block, &lead(), &other).is_empty());
 }

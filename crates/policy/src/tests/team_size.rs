@@ -52,7 +52,7 @@ fn teammates_that_are_being_spawned_count() {
     scene.happens(&lead(), &spawn("dave", "1"));
     let found = scene.judge(&lead(), &spawn("erin", "2"));
     assert_eq!(found[0].code, "too-many-teammates");
-    assert!(found[0].text().contains("1 teammate (1 of them being spawned)"), "{}", found[0].text());
+    assert!(found[0].text().contains("1 teammate (1 being spawned)"), "{}", found[0].text());
     assert!(scene.codes(&lead(), &spawn("dave", "2")).is_empty(), "it is tried again");
     scene.team.members.push("dave".to_owned());
     scene.policy.team_size.most = 2;
