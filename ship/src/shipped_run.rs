@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use teamkeep_config::Config;
 use teamkeep_history::report::{Report, ToolUser};
 use teamkeep_history::timeline::{LoadedEvent, RunData, merge, project};
-use teamkeep_model::path_parts;
+use teamkeep_model::paths;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::Result;
@@ -53,9 +53,8 @@ impl ShippedRun {
             *failures.entry((used.transcript.by.clone(), used.tool.clone())).or_default() += 1;
         }
         let project = project(data).map(|path| {
-            let name = path_parts(&path).rfind(|part| !part.is_empty()).unwrap_or_default();
             // The pseudonym is of the whole path: projects of the same name differ.
-            let named = if identity.pseudonyms.is_keyed() { path.as_str() } else { name };
+            let named = if identity.pseudonyms.is_keyed() { path.as_str() } else { paths::name(&path) };
             identity.pseudonyms.of(IdentityKind::Project, named)
         });
         let mut client_calls: Vec<ClientCall> = data.events.iter().filter_map(client_call).collect();

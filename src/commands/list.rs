@@ -8,6 +8,7 @@ use super::{number, output};
 use crate::view;
 use teamkeep_history::report::RunSummary;
 use teamkeep_history::timeline::{RunCatalog, Summary, merge};
+use teamkeep_model::paths;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
 use teamkeep_system::error::{Error, Result};
@@ -133,13 +134,13 @@ impl Args {
 
 /// The name of the directory of a project.
 fn project_name(row: &Summary) -> Option<String> {
-    Some(Path::new(row.project.as_deref()?).file_name()?.to_string_lossy().into_owned())
+    Some(paths::name(row.project.as_deref()?).to_owned())
 }
 
 /// Whether a run's project is the given directory, is inside of it, or has its name.
 fn is_in(project: Option<&str>, directory: &Path) -> bool {
-    let Some(project) = project.map(Path::new) else { return false };
-    let is_name = directory.components().count() == 1 && project.file_name() == Some(directory.as_os_str());
+    let Some(project) = project else { return false };
+    let is_name = directory.components().count() == 1 && directory.to_str() == Some(paths::name(project));
     let absolute = fs::canonicalize(directory).or_else(|_| std::path::absolute(directory));
-    is_name || absolute.is_ok_and(|directory| project.starts_with(directory))
+    is_name || absolute.is_ok_and(|directory| Path::new(project).starts_with(directory))
 }

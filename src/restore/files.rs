@@ -11,7 +11,7 @@ use super::directory::Directory;
 use teamkeep_history::timeline::RunData;
 use teamkeep_model::event::SafeName;
 use teamkeep_model::json;
-use teamkeep_model::path_parts;
+use teamkeep_model::paths;
 use teamkeep_model::team::{Flaw, TeamPath};
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::Archive;
@@ -182,7 +182,7 @@ fn is_half_written(path: &str) -> bool {
 
 /// The path of a transcript below Claude Code's directory.
 fn below_projects(path: &str) -> Option<String> {
-    let parts: Vec<&str> = path_parts(path).collect();
+    let parts: Vec<&str> = paths::parts(path).collect();
     let place = parts.iter().rposition(|part| *part == "projects")?;
     Some(parts[place..].join("/"))
 }

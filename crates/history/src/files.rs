@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::timeline::{RunData, Timeline, ToolUse, state_after};
 use crate::transcript::{Commit, LineChange};
+use teamkeep_model::paths;
 use teamkeep_model::team::is_uuid;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::RunRecord;
@@ -22,12 +23,16 @@ const VERSION: &str = "0.1";
 pub fn agent_trace(run: &RunRecord, found: &Attribution, root: &Path, at: Timestamp) -> Value {
     let mut files: BTreeMap<&str, Vec<&ToolChange>> = BTreeMap::new();
     for change in &found.changes {
-        if let Some(path) = change.path.strip_prefix(root).ok().and_then(Path::to_str) {
+        if let Some(path) = below(&change.path, root) {
             files.entry(path).or_default().push(change);
         }
     }
     let files = files.into_iter().filter_map(|(path, changes)| {
         let conversations = conversations(run, &LineOwners::of(changes.into_iter()));
+        let path = match root.to_str().is_some_and(paths::is_of_windows) {
+            true => path.replace('\\', "/"),
+            false => path.to_owned(),
+        };
         (!conversations.is_empty()).then(|| json!({"path": path, "conversations": conversations}))
     });
     json!({
@@ -38,6 +43,11 @@ pub fn agent_trace(run: &RunRecord, found: &Attribution, root: &Path, at: Timest
         "files": files.collect::<Vec<_>>(),
         "metadata": {"dev.teamkeep": {"run": run.run, "team": run.team}},
     })
+}
+
+/// The part of a recorded path below a directory.
+fn below<'a>(path: &'a Path, directory: &Path) -> Option<&'a str> {
+    paths::below(path.to_str()?, directory.to_str()?)
 }
 
 /// The blocks of lines of a file by the agent and the model.
@@ -268,8 +278,8 @@ pub fn file_histories(changes: &[ToolChange], directory: Option<&Path>) -> Vec<F
         user.last = change.at;
     }
     let shown = |path: &Path| {
-        let below = directory.and_then(|directory| path.strip_prefix(directory).ok());
-        below.unwrap_or(path).display().to_string()
+        let below = directory.and_then(|directory| below(path, directory));
+        below.map_or_else(|| path.display().to_string(), str::to_owned)
     };
     files.into_iter().map(|(path, agents)| FileHistory { path: shown(path), agents }).collect()
 }

@@ -3,7 +3,7 @@
 //! Claude Code and changes with it, so unknown content is ignored.
 
 use std::io::{self, BufRead, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use memchr::memmem;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use teamkeep_model::team::{MessageUsage, text};
 use teamkeep_model::time::{self, Timestamp};
-use teamkeep_model::{Tool, json};
+use teamkeep_model::{Tool, json, paths};
 
 /// One line of a transcript, without irrelevant fields.
 #[derive(Debug, Clone, PartialEq)]
@@ -304,7 +304,7 @@ impl FileChanges {
     /// Reads a line of a transcript. The form of the result is internal to Claude Code, so unknown content is ignored.
     pub fn read(line: &Value) -> FileChanges {
         let Some(result) = line.get("toolUseResult") else { return FileChanges::default() };
-        let directory = line.get("cwd").and_then(Value::as_str).map(Path::new);
+        let directory = line.get("cwd").and_then(Value::as_str);
         let edited = text(result, &["filePath"]).and_then(|path| Some((path, edited(result)?)));
         let notebook = text(result, &["notebook_path"]).map(|path| (path, Vec::new()));
         // The changes by a command of Bash (2.1.330).
@@ -318,7 +318,7 @@ impl FileChanges {
             ))
         });
         let edits = edited.into_iter().chain(notebook).chain(by_command).map(|(path, lines)| FileEdit {
-            path: directory.map_or_else(|| PathBuf::from(&path), |directory| directory.join(&path)),
+            path: PathBuf::from(directory.map_or(path.clone(), |directory| paths::joined(directory, &path))),
             lines: lines.into(),
         });
         let printed = result.get("stdout").and_then(Value::as_str).unwrap_or_default();
@@ -548,8 +548,16 @@ mod tests {
         ]}});
         let changes = FileChanges::read(&line);
         assert_eq!(changes.edits.len(), 1);
-        assert_eq!(changes.edits[0].path, Path::new("/work/notes.txt"));
+        assert_eq!(changes.edits[0].path.to_str(), Some("/work/notes.txt"));
         assert_eq!(lines(&changes.edits[0]), [(4, None), (4, Some("new")), (6, Some("more")), (20, None)]);
+    }
+
+    #[test]
+    fn a_path_of_windows_is_the_same_on_every_system() {
+        for path in [r"C:\work\src\a.rs", r"src\a.rs"] {
+            let line = json!({"cwd": r"C:\work", "toolUseResult": {"filePath": path, "structuredPatch": []}});
+            assert_eq!(FileChanges::read(&line).edits[0].path.to_str(), Some(r"C:\work\src\a.rs"));
+        }
     }
 
     #[test]

@@ -32,6 +32,7 @@ macro_rules! named_enum {
 pub mod compat;
 pub mod event;
 pub mod json;
+pub mod paths;
 pub mod payload;
 pub mod team;
 pub mod time;
@@ -43,11 +44,6 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use event::TraceParent;
-
-/// The parts of a path in a payload or in recorded data, which can be one of Windows on any system.
-pub fn path_parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
-    path.split(['/', '\\'])
-}
 
 /// A process, as recorded to recognize later whether it still runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::program::{is_bare, is_named};
+use teamkeep_model::paths;
 use teamkeep_model::payload::EventKind;
 use teamkeep_system::command::{is_hook_program, posix_quoted};
 
@@ -128,14 +129,7 @@ fn is_plain(words: &[String]) -> bool {
     };
     let is_event = EventKind::named(event) != EventKind::Unknown
         && event.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-    is_event && is_named(program) && (is_bare(program) || is_absolute(program))
-}
-
-/// Whether it is an absolute path, of any system.
-fn is_absolute(program: &str) -> bool {
-    let has_drive =
-        matches!(program.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic());
-    has_drive || program.starts_with('/')
+    is_event && is_named(program) && (is_bare(program) || paths::is_absolute(program))
 }
 
 /// The words of a shell command line with quotes and backslashes resolved.

@@ -4,10 +4,10 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::traces::ALL;
-use crate::store::bundle_sandbox::{export, unpacked};
+use super::traces::{ALL, V328};
+use crate::store::bundle_sandbox::{export, import, unpacked};
 use crate::support::reenact::{Trace, local};
 use crate::support::sandbox::Sandbox;
 
@@ -89,18 +89,75 @@ fn printed(trace: &Trace) -> Vec<Value> {
 
 #[test]
 fn a_redacted_export_has_no_home_directory_of_windows() {
-    let (name, began) = ALL[0];
-    let mut trace = Trace::read(name, began);
-    trace.steps.iter_mut().for_each(|step| rewrite(step, PLACES[0]));
-    let sandbox = Sandbox::new();
-    trace.settled_answers(&sandbox);
-    let home = Regex::new(r"(?i)users[\\/-]+dev").unwrap();
+    for place in PLACES {
+        let (name, began) = V328;
+        let mut trace = Trace::read(name, began);
+        trace.steps.iter_mut().for_each(|step| rewrite(step, place));
+        let sandbox = Sandbox::new();
+        trace.settled_answers(&sandbox);
+        check_redacted(&sandbox);
+    }
+}
+
+/// Checks that the home directory is in the export of a run, and not in the redacted one.
+fn check_redacted(sandbox: &Sandbox) {
+    let home = Regex::new(r"(?i)(users|home)[\\/-]+dev").unwrap();
     let has_home = |name: &str, options: &[&str]| {
-        let files = unpacked(&export(&sandbox, "latest", name, options));
-        files.values().filter(|file| home.is_match(&String::from_utf8_lossy(file))).count()
+        let files = unpacked(&export(sandbox, "latest", name, options));
+        files.values().any(|file| home.is_match(&String::from_utf8_lossy(file)))
     };
-    assert!(has_home("run.tar.gz", &[]) > 1);
-    assert_eq!(has_home("clean.tar.gz", &["--redact"]), 0);
+    assert!(has_home("run.tar.gz", &[]));
+    assert!(!has_home("clean.tar.gz", &["--redact"]));
+}
+
+#[test]
+fn the_agents_of_transcripts_with_the_paths_of_windows_are_found() {
+    let (name, began) = V328;
+    let (sandbox, elsewhere) = (Sandbox::new(), Sandbox::new());
+    Trace::read(name, began).play(&sandbox, 1);
+    sandbox.finish();
+    let bundle = export(&sandbox, "latest", "run.tar.gz", &[]);
+    assert_eq!(import(&elsewhere, &bundle).code, Some(0));
+    let run = elsewhere.library().runs[0].run.clone();
+    let found = || {
+        let result = elsewhere.run(&["search", "e", "--json", "--limit", "1000"]);
+        let found: Value = serde_json::from_str(&result.out).unwrap();
+        let hits = found["hits"].as_array().unwrap().iter();
+        let of_transcripts = hits.filter(|hit| !hit["transcript"].is_null());
+        of_transcripts.map(|hit| json!([hit["agent"], hit["session"], hit["snippet"]])).collect::<Vec<_>>()
+    };
+    let before = found();
+    assert!(before.iter().any(|hit| hit[0] == "Explore"), "{before:?}");
+    let home = sandbox.home();
+    for file in ["run.json", "transcripts.json"] {
+        let path = elsewhere.keep(&format!("runs/{run}/{file}"));
+        let mut json: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        to_windows(&mut json, home.to_str().unwrap());
+        assert!(json.to_string().contains("subagents") || file == "run.json");
+        assert!(!json.to_string().contains("/projects/"));
+        std::fs::write(&path, json.to_string()).unwrap();
+    }
+    assert_eq!(found(), before);
+}
+
+/// Moves the paths below this home directory to a drive, in values and in keys.
+fn to_windows(value: &mut Value, home: &str) {
+    let moved = |text: &str| match text.strip_prefix(home) {
+        Some(below) => format!("C:/Users/dev{below}").replace('/', "\\"),
+        None => text.to_owned(),
+    };
+    match value {
+        Value::String(text) => *text = moved(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| to_windows(item, home)),
+        Value::Object(fields) => {
+            let renamed = std::mem::take(fields).into_iter().map(|(name, mut value)| {
+                to_windows(&mut value, home);
+                (moved(&name), value)
+            });
+            *fields = renamed.collect();
+        }
+        _ => {}
+    }
 }
 
 #[test]

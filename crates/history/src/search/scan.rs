@@ -16,8 +16,9 @@ use super::texts;
 use super::texts::{SearchText, TextKind};
 use crate::reader::Claims;
 use crate::timeline::RunCatalog;
+use teamkeep_model::paths;
 use teamkeep_model::time::Timestamp;
-use teamkeep_store::archive::RunRecord;
+use teamkeep_store::archive::{RunRecord, agent_of, is_agent_transcript};
 use teamkeep_store::log;
 use teamkeep_system::error::Error;
 
@@ -303,6 +304,8 @@ fn problem(source: &TextSource, error: &Error) -> Option<String> {
 
 /// The session of a transcript, from its path: `<session>.jsonl` or `<session>/subagents/agent-<id>.jsonl`.
 fn session_of(path: &Path) -> Option<&str> {
-    let own = path.file_stem()?.to_str()?;
-    if own.starts_with("agent-") { path.ancestors().nth(2)?.file_name()?.to_str() } else { Some(own) }
+    if !is_agent_transcript(path) {
+        return Some(agent_of(path));
+    }
+    Some(paths::name(paths::parent(paths::parent(path.to_str()?)?)?))
 }

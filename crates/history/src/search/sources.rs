@@ -12,6 +12,7 @@ use memchr::{memchr, memchr_iter, memmem, memrchr};
 use crate::reader::Range;
 use crate::timeline::{RunCatalog, read_note};
 use teamkeep_model::event::{Actor, ActorKind};
+use teamkeep_model::paths;
 use teamkeep_model::time::Timestamp;
 use teamkeep_store::archive::{RunRecord, TranscriptNote, agent_of, is_agent_transcript};
 use teamkeep_store::log::{LogOwner, Segment};
@@ -191,8 +192,9 @@ impl<'a> Agents<'a> {
 
     /// The agent whose transcript this is, as in the timeline of the last run of its session.
     pub(super) fn owner(&self, source: &TextSource, path: &Path) -> String {
-        let session = if is_agent_transcript(path) { path.ancestors().nth(2) } else { None };
-        let session = session.map_or_else(|| path.with_extension(""), Path::to_owned);
+        let above = path.to_str().filter(|_| is_agent_transcript(path)).and_then(paths::parent);
+        let session = above.and_then(paths::parent);
+        let session = session.map_or_else(|| path.with_extension(""), PathBuf::from);
         let is_own = |run: &&RunRecord| source.run.as_ref().is_none_or(|own| *own == run.run);
         let is_of_session = |run: &&RunRecord| {
             let transcripts = run.sessions.iter().filter_map(|one| one.transcript.as_deref());

@@ -10,7 +10,7 @@ use crate::reader::{Claims, Range, ReadErrors, Reader};
 use teamkeep_model::event::{ActorKind, OVERRIDE, Recorded};
 use teamkeep_model::payload::{EventKind, Payload};
 use teamkeep_model::words::count;
-use teamkeep_model::{team, time};
+use teamkeep_model::{paths, team, time};
 use teamkeep_store::archive::{Archive, EndedBy, RunRecord, SessionRecord, SessionRole};
 use teamkeep_store::log::{Line, Logs, Segment};
 use teamkeep_system::error::{Error, Result, candidates, nearest};
@@ -21,11 +21,10 @@ const MIN_DIGITS: usize = 4;
 
 /// The home directories of the run's users: Claude Code's directory is in one.
 pub fn homes(run: &RunRecord) -> Vec<String> {
-    let paths = run.sessions.iter().filter_map(|session| session.transcript.as_deref());
-    let homes = paths.filter_map(|path| {
+    let transcripts = run.sessions.iter().filter_map(|session| session.transcript.as_deref());
+    let homes = transcripts.filter_map(|path| {
         let (home, _) = path.split_once("/.claude/").or_else(|| path.split_once(r"\.claude\"))?;
-        let has_drive = matches!(home.as_bytes(), [drive, b':', ..] if drive.is_ascii_alphabetic());
-        (has_drive || home.starts_with(['/', '\\'])).then(|| home.to_owned())
+        paths::is_absolute(home).then(|| home.to_owned())
     });
     homes.collect::<BTreeSet<String>>().into_iter().collect()
 }
@@ -309,4 +308,26 @@ fn rebuilt_run(archive: &Archive, logs: &Logs, id: &str) -> Option<RunRecord> {
         run.end(EndedBy::Disappeared, None, last?);
     }
     last.map(|_| run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn home_directories_of_both_systems_are_found_by_transcripts() {
+        let session = |transcript: &str| SessionRecord {
+            transcript: Some(transcript.to_owned()),
+            ..SessionRecord::new("s".to_owned(), SessionRole::Lead)
+        };
+        let transcripts = [
+            r"D:\root\ute\.claude\projects\D--work\s.jsonl",
+            "/srv/people/ada/.claude/projects/-work/s.jsonl",
+            "C:/Users/nina/.claude/projects/C--work/s.jsonl",
+            "people/.claude/projects/s.jsonl",
+            "/elsewhere/projects/-work/s.jsonl",
+        ];
+        let run = RunRecord { sessions: transcripts.map(session).to_vec(), ..RunRecord::default() };
+        assert_eq!(homes(&run), ["/srv/people/ada", "C:/Users/nina", r"D:\root\ute"]);
+    }
 }

@@ -12,7 +12,7 @@ use super::directory::Archive;
 use super::run::{RunRecord, SessionRole};
 use crate::packed::{packed, unpack};
 use teamkeep_model::json;
-use teamkeep_model::path_parts;
+use teamkeep_model::paths;
 use teamkeep_model::time::Timestamp;
 use teamkeep_system::error::Result;
 use teamkeep_system::fs::{self, Draft};
@@ -61,7 +61,7 @@ pub fn is_agent_transcript(path: &Path) -> bool {
 
 /// The name without its extension.
 fn stem(path: &Path) -> &str {
-    let name = path.to_str().and_then(|path| path_parts(path).next_back()).unwrap_or_default();
+    let name = path.to_str().and_then(|path| paths::parts(path).next_back()).unwrap_or_default();
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
