@@ -246,8 +246,9 @@ fn install_writes_the_quoted_path_of_a_program_that_is_not_on_path() {
     let mut command = home.command_of(&program, "install");
     // PowerShell only runs a quoted program after `&`.
     let call = if cfg!(windows) { "& '" } else { "'" };
-    let told = result(home.dir.path(), &mut command).err.replace(&format!("hooks: {call}"), "hooks: CALL'");
-    assert_snapshot!(told, @"
+    let printed =
+        result(home.dir.path(), &mut command).err.replace(&format!("hooks: {call}"), "hooks: CALL'");
+    assert_snapshot!(printed, @"
     installed 17 hooks in ~/.claude/settings.json
     each runs '~/my tools/teamkeep' hook, for Claude Code 2.1.332
     backup: ~/.local/share/teamkeep/installs/#-#.bak

@@ -34,7 +34,7 @@ pub fn access(policy: &Policy, event: &JudgedEvent<'_>, files: impl Fn() -> File
         (Tool::Edit | Tool::Read, EventKind::PostToolUse) => {
             let path = path(event.payload, directory)?;
             let state = state(&path).map(|(state, _)| state);
-            Some(Access::Used { path: text(path)?, state, is_change: tool == Tool::Edit })
+            Some(Access::Used { path: recorded_path(path)?, state, is_change: tool == Tool::Edit })
         }
         (Tool::Bash, kind)
             if before || matches!(kind, EventKind::PostToolUse | EventKind::PostToolUseFailure) =>
@@ -58,7 +58,7 @@ fn edit(event: &JudgedEvent<'_>, directory: Option<&Path>) -> Option<Edit> {
     let path = path(event.payload, directory)?;
     let (present, content) =
         state(&path).map_or((None, Vec::new()), |(state, content)| (Some(state), content));
-    let path = text(path)?;
+    let path = recorded_path(path)?;
     let input = event.payload.tool_input();
     let content = String::from_utf8_lossy(&content);
     let new = input.get("content").and_then(Value::as_str);
@@ -95,8 +95,8 @@ fn path(payload: &Payload, directory: Option<&Path>) -> Option<PathBuf> {
     fs::resolved(&if path.is_absolute() { path.to_owned() } else { directory?.join(path) })
 }
 
-/// A path as it is recorded and compared: with slashes, which git has on Windows, too.
-fn text(path: PathBuf) -> Option<String> {
+/// A path as it is recorded and compared: with slashes, which git prints on Windows, too.
+fn recorded_path(path: PathBuf) -> Option<String> {
     Some(path.into_os_string().into_string().ok()?.replace(MAIN_SEPARATOR, "/"))
 }
 
@@ -317,7 +317,7 @@ fn is_relative(revisions: &[String]) -> bool {
 /// The root of the working tree around a directory. A worktree and a submodule have a file `.git`.
 fn root_of(directory: &Path) -> Option<String> {
     let root = directory.ancestors().find(|one| one.join(".git").symlink_metadata().is_ok())?;
-    text(root.to_path_buf())
+    recorded_path(root.to_path_buf())
 }
 
 /// Files and directories that git lists, as absolute paths.
@@ -354,7 +354,7 @@ impl Tree {
 
     /// The absolute path of an argument, if it is one without magic.
     fn absolute(&self, path: &str) -> Option<String> {
-        let resolved = text(resolved(&self.directory.join(path))?)?;
+        let resolved = recorded_path(resolved(&self.directory.join(path))?)?;
         Some(if path.ends_with('/') { resolved + "/" } else { resolved })
     }
 

@@ -221,3 +221,14 @@ fn the_history_is_bounded_and_keeps_uncommitted_changes_longest() {
     let root = desk.dir.path().canonicalize().unwrap();
     assert_eq!(desk.scene.team.ledger.files.open_files(&root.to_string_lossy(), "bob").len(), 1);
 }
+
+#[test]
+fn a_path_is_recorded_with_slashes_on_every_system() {
+    let mut desk = desk();
+    desk.reads(&mate("alice"));
+    let root = desk.dir.path().canonicalize().unwrap().to_str().unwrap().replace('\\', "/");
+    // Windows' own spelling of a real path begins with `\\?\`.
+    let root = root.trim_start_matches("//?/");
+    let files = desk.scene.team.ledger.files.used_files(root, "bob");
+    assert_eq!(files.into_iter().collect::<Vec<_>>(), [format!("{root}/parser.rs")]);
+}
