@@ -35,9 +35,10 @@ pub fn is_of_windows(path: &str) -> bool {
     drive(path).is_some() || path.starts_with(r"\\")
 }
 
-/// A path that is relative to a directory, or absolute.
+/// A path that is relative to a directory, or absolute, or below a home directory that was redacted.
 pub fn joined(directory: &str, path: &str) -> String {
-    if is_absolute(path) {
+    let is_below_home = path.strip_prefix('~').is_some_and(|rest| rest.starts_with(SEPARATORS));
+    if is_absolute(path) || is_below_home {
         return path.to_owned();
     }
     let separator = if is_of_windows(directory) { "\\" } else { "/" };
@@ -84,6 +85,8 @@ mod tests {
             ("/repo", "src/a.rs", "/repo/src/a.rs"),
             ("/repo", "/b", "/b"),
             ("/", "b", "/b"),
+            ("~/repo", "~/repo/a.rs", "~/repo/a.rs"),
+            ("/repo", "~a.rs", "/repo/~a.rs"),
         ] {
             assert_eq!(joined(directory, path), expected);
         }

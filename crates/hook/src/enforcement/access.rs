@@ -395,7 +395,9 @@ impl Tree {
             Affected::Staged => state[0] != b' ',
             Affected::Tracked | Affected::Both | Affected::All => true,
         });
-        Some(Shown(shown.map(|(_, path)| format!("{}/{path}", self.root)).collect()))
+        // The root of a drive, or of all, ends with a slash.
+        let root = self.root.trim_end_matches('/');
+        Some(Shown(shown.map(|(_, path)| format!("{root}/{path}")).collect()))
     }
 
     /// Whether a file below the root is in this working tree, and not in one inside it, such as a worktree of Claude Code.
