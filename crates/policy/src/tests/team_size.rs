@@ -75,3 +75,18 @@ fn teammates_that_are_being_spawned_count() {
         assert!(scene.codes(&lead(), &spawn("erin", "2")).is_empty());
     }
 }
+
+#[test]
+fn a_spawn_that_does_not_return_counts_for_half_a_minute() {
+    let mut scene = Scene::with(&[]);
+    scene.team.members.truncate(1);
+    (scene.policy.team_size.mode, scene.policy.team_size.most) = (Mode::Block, 1);
+    let spawn = |name: &str| before("Agent", json!({"name": name}));
+    scene.happens(&lead(), &spawn("dave"));
+    let began = scene.now();
+    let ages = (0..40).filter_map(|_| {
+        let counts = !scene.codes(&lead(), &spawn("erin")).is_empty();
+        counts.then(|| scene.now() - began)
+    });
+    assert_eq!(ages.collect::<Vec<_>>(), (1..30).collect::<Vec<_>>());
+}

@@ -232,3 +232,17 @@ fn a_path_is_recorded_with_slashes_on_every_system() {
     let files = desk.scene.team.ledger.files.used_files(root, "bob");
     assert_eq!(files.into_iter().collect::<Vec<_>>(), [format!("{root}/parser.rs")]);
 }
+
+#[test]
+fn the_blocks_of_an_agent_are_counted_for_each_file() {
+    let mut desk = desk();
+    let files = [desk.file(), desk.dir.path().join("lexer.rs")];
+    let counted = files.each_ref().map(|file| {
+        fs::write(file, TEXT).unwrap();
+        desk.scene.happens(&mate("bob"), &after("Read", json!({"file_path": file})));
+        desk.writes(&mate("alice"), file, "by alice\n");
+        let edit = before("Write", Desk::input(file, content("x")));
+        desk.scene.judge(&mate("bob"), &edit).swap_remove(0).counted.unwrap()
+    });
+    assert!(counted[0] != counted[1] && counted.iter().all(|name| name.starts_with("bob ")), "{counted:?}");
+}
