@@ -258,4 +258,40 @@ mod tests {
             assert_eq!(head(dir.path()), None);
         }
     }
+
+    #[test]
+    fn the_longest_mark_has_the_size_that_is_reserved_for_it() {
+        let line = b"{\"a\":1}\n";
+        let (sealed, _) = seal(line, ChainPoint { count: u64::MAX - 1, hash: ChainHash::START }).unwrap();
+        assert_eq!(sealed.len(), b"{\"a\":1".len() + MAX_MARK_BYTES + 1);
+    }
+
+    #[test]
+    fn the_last_line_of_a_file_is_found_behind_what_killed_writers_left() {
+        let dir = tempfile::tempdir().unwrap();
+        let long = format!("{{\"a\":\"{}\"}}\n", "x".repeat(10_000));
+        let (first, point) = seal(long.as_bytes(), ChainPoint::default()).unwrap();
+        let (second, last) = seal(long.as_bytes(), point).unwrap();
+        let (torn, whole) = (&second[..2_000], &second[..second.len() - 1]);
+        let mut damaged = whole.to_vec();
+        damaged[100] = b'y';
+        for (end, expected) in [
+            (&b""[..], point),
+            (torn, point),
+            (&[torn, b"\n"].concat(), point),
+            (&second, last),
+            (whole, last),
+            (&damaged, point),
+            (&[&second, torn].concat(), last),
+        ] {
+            let path = dir.path().join("file");
+            std::fs::write(&path, [&first, end].concat()).unwrap();
+            assert_eq!(last_point(&Appender::open(&path).unwrap()).unwrap(), Some(expected));
+        }
+        for nothing in [&b""[..], torn, b"text\n"] {
+            let path = dir.path().join("other");
+            std::fs::write(&path, nothing).unwrap();
+            assert_eq!(last_point(&Appender::open(&path).unwrap()).unwrap(), None);
+        }
+    }
 }

@@ -257,7 +257,8 @@ mod tests {
         let end = ChainPoint { count: 42, hash: ChainHash::START.with_line(b"x") };
         let single = SegmentName::single(time::parse("2026-02-03T04:05:06Z").unwrap());
         let (closed, without_lines) = (SegmentName::Closed(end), SegmentName::Closed(ChainPoint::default()));
-        for name in [SegmentName::Imported, closed, without_lines, SegmentName::Current, single] {
+        for name in [SegmentName::Imported, closed, without_lines, SegmentName::Current, single.clone()] {
+            assert_eq!(name.is_single(), name == single);
             assert_eq!(SegmentName::parse(&name.to_string()), Some(name));
         }
         let closed = SegmentName::Closed(end).to_string();
@@ -301,6 +302,22 @@ mod tests {
         assert_eq!(text(), b"one");
         let all: Vec<_> = list(&log).unwrap().into_iter().map(|one| (one.name, one.is_packed)).collect();
         assert_eq!(all, [(SegmentName::Closed(end), true), (SegmentName::Current, false)]);
+        assert_eq!(list(&log).unwrap().iter().map(Segment::plain_size).collect::<Vec<_>>(), [4, 4]);
+    }
+
+    #[test]
+    fn a_segment_begins_with_the_time_of_its_first_line() {
+        let dir = tempfile::tempdir().unwrap();
+        let log = EventLog { owner: LogOwner::Run("r".to_owned()), dir: dir.path().to_owned() };
+        let began = |text: &str| {
+            std::fs::write(dir.path().join(CURRENT), text).unwrap();
+            list(&log).unwrap()[0].begins()
+        };
+        let at = "2026-02-03T04:05:06.789Z";
+        let line = format!("{{\"v\":1,\"at\":\"{at}\",\"id\":\"x\"}}\n");
+        assert_eq!(Some(began(&line)), time::parse(at));
+        assert_eq!(began(&line[..20]), Timestamp::MIN);
+        assert_eq!(began("no time\n"), Timestamp::MIN);
     }
 
     #[test]

@@ -647,3 +647,58 @@ fn single_lines_of_the_same_moment_have_different_names() {
     }
     assert_eq!(log.segments().unwrap().len(), 3);
 }
+
+#[test]
+fn a_segment_can_have_exactly_its_size() {
+    for (less, segments) in [(0, 1), (1, 2)] {
+        let dir = tempfile::tempdir().unwrap();
+        let log = log(dir.path());
+        append(&log, 1, u64::MAX);
+        let length = dir.path().join(CURRENT).metadata().unwrap().len();
+        append(&log, 1, length + sealed_size(&[EVENT, b"\n"].concat()) - less);
+        assert_eq!(log.segments().unwrap().len(), segments, "{less}");
+        assert_one_chain(&log, 2);
+    }
+}
+
+#[test]
+fn a_finished_log_is_closed_and_compressed_unless_it_is_locked() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    append(&log, 1_000, u64::MAX);
+    let lock = fs::lock(&dir.path().join(LOCK), PATIENCE).unwrap().unwrap();
+    assert!(!log.finish(Duration::ZERO).unwrap());
+    drop(lock);
+    assert!(log.finish(PATIENCE).unwrap());
+    let segments = log.segments().unwrap();
+    assert!(segments.len() == 1 && segments[0].is_packed, "{segments:?}");
+    assert!(log.finish(PATIENCE).unwrap(), "there is nothing to do");
+    assert_one_chain(&log, 1_000);
+}
+
+#[test]
+fn a_segment_of_only_half_a_line_is_not_closed() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    append(&log, 1, u64::MAX);
+    assert!(log.close(PATIENCE).unwrap());
+    write_end(&dir.path().join(CURRENT), b"{\"v\":1,");
+    assert!(!log.close(PATIENCE).unwrap());
+    append(&log, 1, u64::MAX);
+    assert_one_chain(&log, 2);
+}
+
+#[test]
+fn a_last_line_that_was_replaced_is_not_continued() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = log(dir.path());
+    append(&log, 2, u64::MAX);
+    let before = links(&log);
+    let (first, _) = seal(&[EVENT, b"\n"].concat(), ChainPoint::default()).unwrap();
+    let (forged, _) = seal(b"{\"v\":1,\"payload\":\"forged\"}\n", before[0].point()).unwrap();
+    std::fs::write(dir.path().join(CURRENT), [first, forged].concat()).unwrap();
+    append(&log, 1, u64::MAX);
+    let after = links(&log);
+    assert_eq!((after.len(), after[2].after), (3, before[1].hash));
+    assert!(!is_one_chain(&after));
+}
