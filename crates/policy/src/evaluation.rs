@@ -128,12 +128,12 @@ pub fn uncounted(finding: Finding) -> Finding {
     if finding.lasting || finding.decision != Decision::Block {
         return finding;
     }
-    let (reason, advice) = Reason::default()
+    let reason = Reason::default()
         .then("teamkeep would block this, but cannot count its blocks, so it allows it. The reason was: ")
         .then(&finding.reason)
         .instead(&finding.advice)
-        .finish();
-    Finding { decision: Decision::Warn, reason, advice, ..finding }
+        .text();
+    Finding { decision: Decision::Warn, reason, ..finding }
 }
 
 pub const VERDICT: &str = "Verdict";
