@@ -272,6 +272,7 @@ mod tests {
         let long = format!("{{\"a\":\"{}\"}}\n", "x".repeat(10_000));
         let (first, point) = seal(long.as_bytes(), ChainPoint::default()).unwrap();
         let (second, last) = seal(long.as_bytes(), point).unwrap();
+        let (short, of_short) = seal(b"{\"a\":1}\n", point).unwrap();
         let (torn, whole) = (&second[..2_000], &second[..second.len() - 1]);
         let mut damaged = whole.to_vec();
         damaged[100] = b'y';
@@ -281,6 +282,7 @@ mod tests {
             (&[torn, b"\n"].concat(), point),
             (&second, last),
             (whole, last),
+            (&short[..short.len() - 1], of_short),
             (&damaged, point),
             (&[&second, torn].concat(), last),
         ] {
@@ -288,10 +290,11 @@ mod tests {
             std::fs::write(&path, [&first, end].concat()).unwrap();
             assert_eq!(last_point(&Appender::open(&path).unwrap()).unwrap(), Some(expected));
         }
-        for nothing in [&b""[..], torn, b"text\n"] {
+        let only = &first[..first.len() - 1];
+        for (all, expected) in [(&b""[..], None), (torn, None), (b"text\n", None), (only, Some(point))] {
             let path = dir.path().join("other");
-            std::fs::write(&path, nothing).unwrap();
-            assert_eq!(last_point(&Appender::open(&path).unwrap()).unwrap(), None);
+            std::fs::write(&path, all).unwrap();
+            assert_eq!(last_point(&Appender::open(&path).unwrap()).unwrap(), expected);
         }
     }
 }
