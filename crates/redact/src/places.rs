@@ -244,48 +244,100 @@ fn is_separator(c: char) -> bool {
     c == '/' || c == '\\'
 }
 
-/// A home directory below `home` or `Users`. Only on a drive of Windows the case of `users` does not matter: elsewhere it can be a part
-/// of an address.
-pub(super) fn home(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
-    let word = word.start..word.end - 1;
+/// Whether a path can begin after it.
+fn begins_path(c: char) -> bool {
+    c.is_whitespace() || "\"'`(=,".contains(c)
+}
+
+/// Whether a text ends with a drive of Windows, also as Git Bash and WSL spell it.
+fn ends_with_drive(text: &str) -> bool {
+    let mut chars = text.chars().rev();
+    let (last, before) = (chars.next(), chars.next());
+    match (last, before) {
+        (Some(':'), Some(drive)) => {
+            drive.is_ascii_alphabetic() && !chars.next().is_some_and(char::is_alphanumeric)
+        }
+        (Some(drive), Some('/')) if drive.is_ascii_alphabetic() => {
+            let before = &text[..text.len() - 2];
+            let before = before.strip_suffix("/mnt").unwrap_or(before);
+            before.is_empty() || before.ends_with(begins_path)
+        }
+        _ => false,
+    }
+}
+
+/// How far a rule looks back from its anchor, in bytes.
+const MAX_BEFORE: usize = 128;
+
+/// The text before a place, from the last such character on, but not more than these bytes.
+fn since(text: &str, end: usize, from: impl Fn(char) -> bool) -> &str {
+    let mut start = end.saturating_sub(MAX_BEFORE);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let before = &text[start..end];
+    before.rfind(from).map_or(before, |at| &before[at..])
+}
+
+/// A home directory below `home` or `Users`. In an address, a part of a path can be called `users`, so that it counts only on a drive of
+/// Windows, and between backslashes only a path on a drive or a server has a home directory.
+pub(super) fn home(text: &str, anchor: &Range<usize>) -> Option<Range<usize>> {
+    let word = anchor.start..anchor.end - 1;
     let before = text[..word.start].trim_end_matches(is_separator);
     let name = text.len() - text[word.end..].trim_start_matches(is_separator).len();
+    let (left, right) = (&text[before.len()..word.start], &text[word.end..name]);
     let is_end = |c: char| " \t\r\n\"'`\\:;,<>()|[]{}*?$/".contains(c);
     let end = name + text[name..].find(is_end).unwrap_or(text.len() - name);
-    let on_drive =
-        || before.strip_suffix(':').is_some_and(|drive| drive.ends_with(|c: char| c.is_ascii_alphabetic()));
-    let is_home = match &text[word.clone()] {
-        "home" => true,
-        "Users" => !matches!(&text[name..end], "Shared" | "Public"),
-        _ => on_drive() && &text[name..end] != "public",
+    let (on_drive, path) = (ends_with_drive(before), since(text, before.len(), begins_path));
+    let path = path.trim_start_matches(begins_path);
+    let is_place = match (left.ends_with('/'), right.ends_with('/')) {
+        (true, true) => true,
+        // Another number of backslashes is the beginning of an escape.
+        (false, false) => {
+            left.len() == right.len() && (on_drive || path.is_empty() || path.starts_with(r"\\"))
+        }
+        _ => on_drive,
     };
-    (before.len() < word.start && end > name && is_home).then_some(before.len()..end)
+    let is_home = match &text[word.clone()] {
+        "home" => left.contains('/') || path.starts_with(r"\\"),
+        "Users" => true,
+        _ => on_drive,
+    };
+    let is_shared = ["Shared", "Public"].iter().any(|shared| text[name..end].eq_ignore_ascii_case(shared));
+    let is_shared = is_shared && !text[word.clone()].eq_ignore_ascii_case("home");
+    (before.len() < word.start && end > name && is_place && is_home && !is_shared)
+        .then_some(before.len()..end)
 }
 
 /// The name of a project's directory in Claude Code's spelling, after `-home-` or `-Users-`.
 pub(super) fn project(text: &str, prefix: &Range<usize>) -> Option<Range<usize>> {
     let rest = &text[prefix.end..];
     let name = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric()).len();
-    let is_whole = rest[name..].is_empty() || rest[name..].starts_with(['-', '/', '\\', '\n', '\r']);
-    let start = text[..prefix.start].rfind(['/', '\\', '\n']).map_or(0, |before| before + 1);
-    // What comes before the home directory: a drive, a drive in WSL, a server.
-    let before = &text[start..prefix.start];
-    let is_drive = |text: &str| text.len() == 1 && text.starts_with(|c: char| c.is_ascii_alphabetic());
+    let is_whole = rest[name..].is_empty() || rest[name..].starts_with(['-', '/', '\\']);
+    let before = since(text, prefix.start, is_separator);
+    let in_path = before.starts_with(is_separator);
+    // A drive comes before it, or the directory that homes are in.
+    let before = before.trim_start_matches(is_separator);
     let drive = before.strip_prefix("-mnt-").or_else(|| before.strip_suffix('-'));
-    let begins = before.is_empty() || drive.is_some_and(is_drive) || before.starts_with("--");
-    (name > 0 && is_whole && begins).then_some(prefix.start..prefix.end + name)
+    let on_drive =
+        drive.is_some_and(|drive| drive.len() == 1 && drive.starts_with(|c: char| c.is_ascii_alphabetic()));
+    let is_home =
+        &text[prefix.clone()] != "-users-" && (before.is_empty() || in_path && before.starts_with('-'));
+    let is_start = in_path || before.len() == prefix.start;
+    (name > 0 && is_whole && is_start && (on_drive || is_home)).then_some(prefix.start..prefix.end + name)
 }
 
 /// A home directory that is known, and not a path whose name only begins the same.
 pub(super) fn known_home(text: &str, path: &Range<usize>) -> Option<Range<usize>> {
+    let rest = &text[path.end..];
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     let is_longer =
-        text[path.end..].starts_with(|c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-'));
+        rest.starts_with(is_name) || rest.strip_prefix('.').is_some_and(|rest| rest.starts_with(is_name));
     (!is_longer).then(|| path.clone())
 }
 
 /// A home directory that is known, in Claude Code's spelling.
 pub(super) fn known_project(text: &str, path: &Range<usize>) -> Option<Range<usize>> {
-    let before = &text[..path.start];
-    let begins = before.is_empty() || before.ends_with(['/', '\\', '\n']);
-    (begins && !text[path.end..].starts_with(char::is_alphanumeric)).then(|| path.clone())
+    let is_longer = text[..path.start].ends_with(|c: char| c.is_alphanumeric() || c == '-');
+    (!is_longer && !text[path.end..].starts_with(char::is_alphanumeric)).then(|| path.clone())
 }

@@ -149,14 +149,19 @@ impl Scanner {
             add(SecretKind::Email, Rule::Email, &[&format!("@{first}")]);
         }
         add(SecretKind::Home, Rule::Home, &["home/", r"home\", "Users/", r"Users\", "users/", r"users\"]);
-        add(SecretKind::Home, Rule::Project, &["-home-", "-Users-"]);
+        add(SecretKind::Home, Rule::Project, &["-home-", "-Users-", "-users-"]);
         for home in homes.iter().filter(|home| home.len() > 1) {
-            let slug: String =
-                home.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
             let spellings = spellings(home);
-            let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
-            add(SecretKind::Home, Rule::KnownHome, &spellings);
-            add(SecretKind::Home, Rule::KnownProject, &[&slug]);
+            let slugs = spellings
+                .iter()
+                .map(|home| home.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }));
+            for slug in slugs.map(Iterator::collect::<String>) {
+                // Of WSL, what comes before is kept.
+                add(SecretKind::Home, Rule::KnownProject, &[&slug, &format!("-mnt{slug}")]);
+            }
+            for home in &spellings {
+                add(SecretKind::Home, Rule::KnownHome, &[home]);
+            }
         }
         scanner
     }
@@ -207,8 +212,10 @@ fn spellings(home: &str) -> Vec<String> {
     let drive = slashes.split_once(':').filter(|(drive, _)| drive.len() == 1);
     let git_bash = drive.map(|(drive, rest)| format!("/{drive}{rest}"));
     let decoded = View::of(home).map(|decoded| decoded.text);
-    let mut all = vec![home.to_owned(), home.replace('\\', r"\\"), slashes];
-    all.extend(git_bash.into_iter().chain(decoded));
+    let backslashes = drive.map(|_| slashes.replace('/', r"\"));
+    let doubled = backslashes.as_ref().map(|home| home.replace('\\', r"\\"));
+    let mut all = vec![home.to_owned(), slashes.clone()];
+    all.extend([git_bash, decoded, backslashes, doubled].into_iter().flatten());
     all.sort_unstable();
     all.dedup();
     all

@@ -60,7 +60,34 @@ fn home_directories_of_windows_are_replaced() {
         (r"\\server\home\ada\x \\wsl.localhost\Ubuntu\home\ada\y", r"\\server~\x \\wsl.localhost\Ubuntu~\y"),
         ("projects/-mnt-c-Users-ada-parser/a", "projects/-mnt-c~-parser/a"),
         (r"projects\--wsl-localhost-Ubuntu-home-ada-parser", r"projects\--wsl-localhost-Ubuntu~-parser"),
-        ("-home-ada-parser\n-home-ada\nC--Users-ada-lexer\n", "~-parser\n~\nC-~-lexer\n"),
+        (
+            r"projects\C--users-ada-parser /c/users/ada/x /mnt/c/users/ada/x",
+            r"projects\C-~-parser /c~/x /mnt/c~/x",
+        ),
+        (
+            "projects/-var-home-ada-parser/a projects/-mnt-nas-home-ada",
+            "projects/-var~-parser/a projects/-mnt-nas~",
+        ),
+        ("D--root-ute-a\nD--root-ute\n \"D--root-ute-b\"", "~-a\n~\n \"~-b\""),
+        (r"in D:\root\ute. D:\root\ute.old", r"in ~. D:\root\ute.old"),
+        (r"c:\users\public\x", r"c:\users\public\x"),
+        (r"cwd:C:\Users\bob\x file:///C:/Users/bob/x", r"cwd:C:~\x file:///C:~/x"),
+        (
+            "redirect:/users/list http://users/api gs://users/a.csv",
+            "redirect:/users/list http://users/api gs://users/a.csv",
+        ),
+        (
+            r#"print("/home\n"); x = /^\/home\d/; y = r'/home/\d+/'"#,
+            r#"print("/home\n"); x = /^\/home\d/; y = r'/home/\d+/'"#,
+        ),
+        (
+            r"src\pages\home\HomePage.tsx App\\Users\\Models; \home\textbf{x}",
+            r"src\pages\home\HomePage.tsx App\\Users\\Models; \home\textbf{x}",
+        ),
+        (
+            "--nav-home-icon-size: 3px;\n-home-assistant\n--set-home-dir",
+            "--nav-home-icon-size: 3px;\n-home-assistant\n--set-home-dir",
+        ),
         ("C--Users-Ada", "C-~"),
         ("a C--Users-Ada, b--Users-Ada-x", "a C--Users-Ada, b--Users-Ada-x"),
     ] {
