@@ -354,6 +354,9 @@ fn spellings(glob: &str, home: Option<&Path>) -> Vec<String> {
         (Some(below), Some(home)) => format!("{}{below}", home.display()),
         _ => glob.to_owned(),
     };
+    // Git Bash has the drives at the root.
+    let on_drive = if is_windows() { paths::of_git_bash(&glob) } else { None };
+    let glob = on_drive.unwrap_or(glob);
     // Without a slash at the end.
     let path: PathBuf = Path::new(&glob).components().collect();
     let plain = path.ancestors().find(|dir| pattern::is_plain(&dir.to_string_lossy()));
@@ -365,22 +368,20 @@ fn spellings(glob: &str, home: Option<&Path>) -> Vec<String> {
     std::iter::once(path.clone()).chain(linked).map(|path| spelled(&path)).collect()
 }
 
-/// A path as globs are compared: one of Windows with slashes, and with a small letter for its drive.
+fn is_windows() -> bool {
+    std::path::MAIN_SEPARATOR == '\\'
+}
+
+/// A path as globs are compared: one of Windows, where the case does not matter, with slashes and small letters.
 fn spelled(path: &Path) -> String {
     let path = path.components().collect::<PathBuf>().to_string_lossy().into_owned();
-    if std::path::MAIN_SEPARATOR == '/' {
-        return path;
-    }
-    let path = path.replace(std::path::MAIN_SEPARATOR, "/");
-    match paths::drive(&path) {
-        Some(drive) => format!("{}{}", drive.to_ascii_lowercase(), &path[1..]),
-        None => path,
-    }
+    if is_windows() { path.replace('\\', "/").to_lowercase() } else { path }
 }
 
 /// Checks that a glob can match an absolute path, of any system: the file of an organization is for all of its machines.
 pub(super) fn check_project_glob(glob: &str) -> Result<(), String> {
-    match glob == "~" || glob.starts_with('*') || glob.starts_with("~/") || paths::is_absolute(glob) {
+    let is_absolute = glob.starts_with(['/', '*']) || paths::is_of_windows(glob);
+    match is_absolute || glob == "~" || glob.starts_with("~/") || glob.starts_with(r"~\") {
         true => Ok(()),
         false => Err(format!(
             "{} never matches; expected one that starts with /, ~/, * or a drive such as C:/",
@@ -428,6 +429,7 @@ mod excluded_projects_tests {
             ("private", "bad-value"),
             ("./a", "bad-value"),
             ("C:work", "bad-value"),
+            ("\\\\work", "bad-value"),
             ("", "bad-glob"),
             ("/a/**/b/***", "bad-glob"),
         ] {
@@ -476,7 +478,9 @@ mod excluded_projects_tests {
     #[cfg(windows)]
     #[test]
     fn a_glob_can_name_a_drive() {
-        for glob in ["C:/work/secret", r"C:\work\secret", "c:/work/*"] {
+        for glob in
+            ["C:/work/secret", r"C:\work\secret", "c:/work/*", "*/Secret", "/c/Work/secret", "/mnt/c/work/s*"]
+        {
             assert!(excludes(&[glob], r"C:\work\secret\a") && excludes(&[glob], r"c:\work\secret"), "{glob}");
             assert!(!excludes(&[glob], r"D:\work\secret\a"), "{glob}");
         }
