@@ -29,7 +29,7 @@ pub fn agent_trace(run: &RunRecord, found: &Attribution, root: &Path, at: Timest
     }
     let files = files.into_iter().filter_map(|(path, changes)| {
         let conversations = conversations(run, &LineOwners::of(changes.into_iter()));
-        let path = match root.to_str().is_some_and(paths::is_of_windows) {
+        let path = match root.to_str().is_some_and(paths::has_backslashes) {
             true => path.replace('\\', "/"),
             false => path.to_owned(),
         };
@@ -47,7 +47,10 @@ pub fn agent_trace(run: &RunRecord, found: &Attribution, root: &Path, at: Timest
 
 /// The part of a recorded path below a directory.
 fn below<'a>(path: &'a Path, directory: &Path) -> Option<&'a str> {
-    paths::below(path.to_str()?, directory.to_str()?)
+    match path.strip_prefix(directory) {
+        Ok(below) => below.to_str(),
+        Err(_) => paths::below(path.to_str()?, directory.to_str()?),
+    }
 }
 
 /// The blocks of lines of a file by the agent and the model.

@@ -8,9 +8,10 @@ pub fn parts(path: &str) -> impl DoubleEndedIterator<Item = &str> {
     path.split(SEPARATORS)
 }
 
-/// The last part that is not empty, or an empty text.
+/// The last part that is not empty, or an empty text. On Unix, it can have backslashes.
 pub fn name(path: &str) -> &str {
-    parts(path).rfind(|part| !part.is_empty()).unwrap_or_default()
+    let separators = if path.starts_with('/') { &SEPARATORS[..1] } else { &SEPARATORS };
+    path.split(separators).rfind(|part| !part.is_empty()).unwrap_or_default()
 }
 
 /// The directory of a file.
@@ -35,13 +36,21 @@ pub fn is_of_windows(path: &str) -> bool {
     drive(path).is_some() || path.starts_with(r"\\")
 }
 
-/// A path that is relative to a directory, or absolute, or below a home directory that was redacted.
+/// Whether the parts of a path are separated by backslashes.
+pub fn has_backslashes(path: &str) -> bool {
+    path.contains('\\') && !path.contains('/')
+}
+
+/// The whole path of a file that a call in this directory names. An absolute path, or one below a home directory that was redacted
+/// (`~/a`, `C:~\a`), is whole.
 pub fn joined(directory: &str, path: &str) -> String {
-    let is_below_home = path.strip_prefix('~').is_some_and(|rest| rest.starts_with(SEPARATORS));
-    if is_absolute(path) || is_below_home {
+    let below_home = path
+        .split_once('~')
+        .filter(|(drive, _)| drive.is_empty() || (drive.len() == 2 && drive.ends_with(':')));
+    if is_absolute(path) || below_home.is_some_and(|(_, rest)| rest.starts_with(SEPARATORS)) {
         return path.to_owned();
     }
-    let separator = if is_of_windows(directory) { "\\" } else { "/" };
+    let separator = if has_backslashes(directory) { "\\" } else { "/" };
     let separator = if directory.ends_with(SEPARATORS) { "" } else { separator };
     format!("{directory}{separator}{path}")
 }
@@ -69,9 +78,13 @@ mod tests {
 
     #[test]
     fn a_path_of_either_system_is_taken_apart_and_joined() {
-        for (path, expected) in
-            [(r"C:\a\b.rs", "b.rs"), ("/a/b/", "b"), (r"\\server\share", "share"), ("", "")]
-        {
+        for (path, expected) in [
+            (r"C:\a\b.rs", "b.rs"),
+            ("/a/b/", "b"),
+            (r"\\server\share", "share"),
+            (r"/a\b", r"a\b"),
+            ("", ""),
+        ] {
             assert_eq!(name(path), expected, "{path}");
         }
         assert_eq!(parent(r"C:\a\s\subagents\b"), Some(r"C:\a\s\subagents"));
@@ -87,6 +100,8 @@ mod tests {
             ("/", "b", "/b"),
             ("~/repo", "~/repo/a.rs", "~/repo/a.rs"),
             ("/repo", "~a.rs", "/repo/~a.rs"),
+            (r"C:~\repo", r"C:~\repo\a.rs", r"C:~\repo\a.rs"),
+            (r"~\repo", r"src\a.rs", r"~\repo\src\a.rs"),
         ] {
             assert_eq!(joined(directory, path), expected);
         }

@@ -259,7 +259,7 @@ fn unwrap(mut rest: &[String], mut directory: Option<PathBuf>) -> Option<(&[Stri
 }
 
 fn program_name(word: &str) -> &str {
-    let name = word.rsplit('/').next().unwrap_or(word);
+    let name = paths::parts(word).next_back().unwrap_or(word);
     name.strip_suffix(".exe").unwrap_or(name)
 }
 
