@@ -77,7 +77,7 @@ pub fn evaluate(
     guard: &mut Guard,
     lifts: impl FnMut(&Finding) -> bool,
 ) -> Evaluation {
-    // For other events, none of which has a finding, a hook call does not read the tasks.
+    // For other events, a hook call does not read the tasks.
     if reads_team(policy, rules, event) {
         guard.note_progress(team);
     }

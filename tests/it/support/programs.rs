@@ -16,7 +16,7 @@ pub fn program_name(name: &str) -> String {
     format!("{name}{}", os::PROGRAM_SUFFIX)
 }
 
-/// The beginning of the command that opens a file in an editor, where the system has one for it at a line.
+/// The beginning of the command that opens a file in an editor. On Windows, it has no line.
 pub fn editor(line: Option<usize>) -> String {
     let line = line.map(|line| format!(" +{line}")).unwrap_or_default();
     if cfg!(windows) { "notepad".to_owned() } else { format!("${{EDITOR:-vi}}{line}") }

@@ -395,7 +395,7 @@ impl Tree {
             Affected::Staged => state[0] != b' ',
             Affected::Tracked | Affected::Both | Affected::All => true,
         });
-        // The root of a drive, or of all, ends with a slash.
+        // `/` and `C:/` end with a slash already.
         let root = self.root.trim_end_matches('/');
         Some(Shown(shown.map(|(_, path)| format!("{root}/{path}")).collect()))
     }

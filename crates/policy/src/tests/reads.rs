@@ -1,5 +1,5 @@
 //! Which hook calls read the team's files and the spending. Reading them is the most expensive part of a call, and most calls do not
-//! concern a team. Wherever a test judges an event, it checks that no finding depends on what is not read.
+//! concern a team. Wherever a test judges an event, it checks that only a call that reads the files has findings.
 
 use serde_json::{Value, json};
 

@@ -179,7 +179,8 @@ impl Scene {
     }
 }
 
-/// The findings for an event, after a check that they do not depend on what a hook call does not read for it.
+/// The findings for an event. Checks that an event for which no files are read has none, and that they do not depend on spending
+/// that is not read.
 pub(super) fn judge_and_check_reads(
     policy: &Policy,
     rules: &Rules<'_>,
