@@ -282,7 +282,7 @@ fn since(text: &str, end: usize, from: impl Fn(char) -> bool) -> &str {
 /// A home directory below `home` or `Users`. In an address, a part of a path can be called `users`, so that it counts only on a drive of
 /// Windows, and between backslashes only a path on a drive or a server has a home directory.
 pub(super) fn home(text: &str, anchor: &Range<usize>) -> Option<Range<usize>> {
-    let word = anchor.start..anchor.end - 1;
+    let word = anchor.start + 1..anchor.end;
     let before = text[..word.start].trim_end_matches(is_separator);
     let name = text.len() - text[word.end..].trim_start_matches(is_separator).len();
     let (left, right) = (&text[before.len()..word.start], &text[word.end..name]);
@@ -305,8 +305,7 @@ pub(super) fn home(text: &str, anchor: &Range<usize>) -> Option<Range<usize>> {
     };
     let is_shared = ["Shared", "Public"].iter().any(|shared| text[name..end].eq_ignore_ascii_case(shared));
     let is_shared = is_shared && !text[word.clone()].eq_ignore_ascii_case("home");
-    (before.len() < word.start && end > name && is_place && is_home && !is_shared)
-        .then_some(before.len()..end)
+    (!right.is_empty() && end > name && is_place && is_home && !is_shared).then_some(before.len()..end)
 }
 
 /// The name of a project's directory in Claude Code's spelling, after `-home-` or `-Users-`.

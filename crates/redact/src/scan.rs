@@ -148,7 +148,7 @@ impl Scanner {
         for first in ('a'..='z').chain('0'..='9') {
             add(SecretKind::Email, Rule::Email, &[&format!("@{first}")]);
         }
-        add(SecretKind::Home, Rule::Home, &["home/", r"home\", "Users/", r"Users\", "users/", r"users\"]);
+        add(SecretKind::Home, Rule::Home, &["/home", r"\home", "/Users", r"\Users", "/users", r"\users"]);
         add(SecretKind::Home, Rule::Project, &["-home-", "-Users-", "-users-"]);
         for home in homes.iter().filter(|home| home.len() > 1) {
             let spellings = spellings(home);
