@@ -144,3 +144,19 @@ fn is_in(project: Option<&str>, directory: &Path) -> bool {
     let absolute = fs::canonicalize(directory).or_else(|_| std::path::absolute(directory));
     is_name || absolute.is_ok_and(|directory| Path::new(project).starts_with(directory))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_is_found_by_its_name_and_by_a_directory_above_it() {
+        for project in ["/srv/people/nina/repo", r"C:\Users\nina\repo"] {
+            assert!(is_in(Some(project), Path::new("repo")), "{project}");
+            assert!(!is_in(Some(project), Path::new("nina")), "{project}");
+        }
+        let here = std::env::current_dir().unwrap();
+        assert!(is_in(here.join("a").to_str(), Path::new(".")));
+        assert!(!is_in(None, Path::new("repo")));
+    }
+}
