@@ -12,6 +12,7 @@ use super::pattern;
 use teamkeep_model::paths;
 use teamkeep_model::time::{self, Timestamp};
 use teamkeep_system::fs;
+use teamkeep_system::os::files::comparable;
 
 /// Maximum length of an organization's or a host's name.
 const MAX_NAME_CHARS: usize = 64;
@@ -341,8 +342,11 @@ impl Ship {
             return false;
         }
         let real = fs::canonicalize(project).ok();
-        let dirs: Vec<String> =
-            std::iter::once(project).chain(real.as_deref()).flat_map(Path::ancestors).map(spelled).collect();
+        let dirs: Vec<String> = std::iter::once(project)
+            .chain(real.as_deref())
+            .flat_map(Path::ancestors)
+            .map(comparable)
+            .collect();
         let globs = self.exclude_projects.iter().flat_map(|glob| spellings(glob, home));
         globs.into_iter().any(|glob| dirs.iter().any(|dir| pattern::matches(&glob, dir)))
     }
@@ -354,9 +358,6 @@ fn spellings(glob: &str, home: Option<&Path>) -> Vec<String> {
         (Some(below), Some(home)) => format!("{}{below}", home.display()),
         _ => glob.to_owned(),
     };
-    // Git Bash has the drives at the root.
-    let on_drive = if is_windows() { paths::of_git_bash(&glob) } else { None };
-    let glob = on_drive.unwrap_or(glob);
     // Without a slash at the end.
     let path: PathBuf = Path::new(&glob).components().collect();
     let plain = path.ancestors().find(|dir| pattern::is_plain(&dir.to_string_lossy()));
@@ -365,17 +366,7 @@ fn spellings(glob: &str, home: Option<&Path>) -> Vec<String> {
         let real = fs::canonicalize(plain).ok().filter(|real| real != plain)?;
         Some(if rest.as_os_str().is_empty() { real } else { real.join(rest) })
     });
-    std::iter::once(path.clone()).chain(linked).map(|path| spelled(&path)).collect()
-}
-
-fn is_windows() -> bool {
-    std::path::MAIN_SEPARATOR == '\\'
-}
-
-/// A path as globs are compared: one of Windows, where the case does not matter, with slashes and small letters.
-fn spelled(path: &Path) -> String {
-    let path = path.components().collect::<PathBuf>().to_string_lossy().into_owned();
-    if is_windows() { path.replace('\\', "/").to_lowercase() } else { path }
+    std::iter::once(path.clone()).chain(linked).map(|path| comparable(&path)).collect()
 }
 
 /// Checks that a glob can match an absolute path, of any system: the file of an organization is for all of its machines.

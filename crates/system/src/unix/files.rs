@@ -108,6 +108,11 @@ pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     path.canonicalize()
 }
 
+/// A path as text that is equal for two spellings of the same path, without a look at the disk.
+pub fn comparable(path: &Path) -> String {
+    path.components().collect::<PathBuf>().to_string_lossy().into_owned()
+}
+
 /// Renames a file or a directory, also over a file.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs_err::rename(from, to)

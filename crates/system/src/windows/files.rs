@@ -11,6 +11,8 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 use fs_err::os::windows::fs::FileExt;
 use winapi_util::file::information;
 
+use teamkeep_model::paths;
+
 use crate::clock;
 use crate::fs::kinds::{EntryKind, FileId, Named, OpenMode};
 
@@ -115,6 +117,13 @@ pub fn write_all_at(file: &fs_err::File, bytes: &[u8], at: u64) -> io::Result<()
 pub fn canonicalize(path: &Path) -> io::Result<PathBuf> {
     let path = path.canonicalize()?;
     Ok(without_prefix(&path).unwrap_or(path))
+}
+
+/// A path as text that is equal for two spellings of the same path, without a look at the disk: with slashes, in lower case, and with
+/// the drive of a path of Git Bash.
+pub fn comparable(path: &Path) -> String {
+    let path = path.components().collect::<PathBuf>().to_string_lossy().replace('\\', "/");
+    paths::of_git_bash(&path).unwrap_or(path).to_lowercase()
 }
 
 fn without_prefix(path: &Path) -> Option<PathBuf> {
