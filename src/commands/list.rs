@@ -134,7 +134,7 @@ impl Args {
 
 /// The name of the directory of a project.
 fn project_name(row: &Summary) -> Option<String> {
-    Some(paths::name(row.project.as_deref()?).to_owned())
+    Some(paths::name(row.project.as_deref()?).to_owned()).filter(|name| !name.is_empty())
 }
 
 /// Whether a run's project is the given directory, is inside of it, or has its name.

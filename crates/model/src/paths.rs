@@ -1,5 +1,5 @@
-//! Paths in payloads and in recorded data, as text. They can be those of another system: a run of Windows is read on Linux after an
-//! import. Paths that this machine opens are [`std::path::Path`].
+//! Paths in payloads and in recorded data, as text. They can be those of another system: a run that was recorded on Windows
+//! is read on Linux after an import. Paths that this machine opens are [`std::path::Path`].
 
 const SEPARATORS: [char; 2] = ['/', '\\'];
 
@@ -19,21 +19,17 @@ pub fn parent(path: &str) -> Option<&str> {
     path.rfind(SEPARATORS).map(|end| &path[..end])
 }
 
-/// The letter of the drive: `C` in `C:\a`.
-pub fn drive(path: &str) -> Option<char> {
-    match path.as_bytes() {
-        [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic() => Some(char::from(*drive)),
-        _ => None,
-    }
+fn has_drive(path: &str) -> bool {
+    matches!(path.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
 }
 
 pub fn is_absolute(path: &str) -> bool {
-    path.starts_with(SEPARATORS) || drive(path).is_some()
+    path.starts_with(SEPARATORS) || has_drive(path)
 }
 
 /// Whether it is an absolute path of Windows: on a drive, or on a server with backslashes.
 pub fn is_of_windows(path: &str) -> bool {
-    drive(path).is_some() || path.starts_with(r"\\")
+    has_drive(path) || path.starts_with(r"\\")
 }
 
 /// Whether the parts of a path are separated by backslashes.
@@ -61,7 +57,7 @@ pub fn below<'a>(path: &'a str, directory: &str) -> Option<&'a str> {
     rest.strip_prefix(SEPARATORS).filter(|rest| !rest.is_empty())
 }
 
-/// A path of Windows as Git Bash and WSL spell it: `/c/a` and `/mnt/c/a` are `C:/a`.
+/// The path on a drive that Git Bash or WSL spells like this: `C:/a` for `/c/a` and `/mnt/c/a`.
 pub fn of_git_bash(path: &str) -> Option<String> {
     let rest = path.strip_prefix("/mnt").unwrap_or(path).strip_prefix('/')?;
     let drive = rest.chars().next().filter(char::is_ascii_alphabetic)?;

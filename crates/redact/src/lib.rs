@@ -125,7 +125,7 @@ impl Redactor {
         if scan::is_short_word(&text) {
             return text;
         }
-        // The backslashes of a path of Windows look like escapes.
+        // The backslashes of a path on Windows look like escapes: home directories are also searched as they are written.
         if text.contains('\\') {
             let found =
                 self.scanner.findings(&text).into_iter().filter(|found| found.kind == SecretKind::Home);

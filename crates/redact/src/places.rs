@@ -244,7 +244,7 @@ fn is_separator(c: char) -> bool {
     c == '/' || c == '\\'
 }
 
-/// Whether a path can begin after it.
+/// Whether a path can begin after this character.
 fn begins_path(c: char) -> bool {
     c.is_whitespace() || "\"'`(=,".contains(c)
 }
@@ -269,7 +269,7 @@ fn ends_with_drive(text: &str) -> bool {
 /// How far a rule looks back from its anchor, in bytes.
 const MAX_BEFORE: usize = 128;
 
-/// The text before a place, from the last such character on, but not more than these bytes.
+/// The text before `end`, at most [`MAX_BEFORE`] bytes, from the last character that `from` accepts.
 fn since(text: &str, end: usize, from: impl Fn(char) -> bool) -> &str {
     let mut start = end.saturating_sub(MAX_BEFORE);
     while !text.is_char_boundary(start) {
@@ -279,8 +279,8 @@ fn since(text: &str, end: usize, from: impl Fn(char) -> bool) -> &str {
     before.rfind(from).map_or(before, |at| &before[at..])
 }
 
-/// A home directory below `home` or `Users`. In an address, a part of a path can be called `users`, so that it counts only on a drive of
-/// Windows, and between backslashes only a path on a drive or a server has a home directory.
+/// A home directory below `home` or `Users`. `users` counts only on a drive of Windows, because addresses have such parts. With
+/// backslashes, the path must begin with a drive, a server or its root.
 pub(super) fn home(text: &str, anchor: &Range<usize>) -> Option<Range<usize>> {
     let word = anchor.start + 1..anchor.end;
     let before = text[..word.start].trim_end_matches(is_separator);
@@ -298,14 +298,12 @@ pub(super) fn home(text: &str, anchor: &Range<usize>) -> Option<Range<usize>> {
         }
         _ => on_drive,
     };
-    let is_home = match &text[word.clone()] {
-        "home" => left.contains('/') || path.starts_with(r"\\"),
-        "Users" => true,
-        _ => on_drive,
-    };
     let is_shared = ["Shared", "Public"].iter().any(|shared| text[name..end].eq_ignore_ascii_case(shared));
-    let is_shared = is_shared && !text[word.clone()].eq_ignore_ascii_case("home");
-    (!right.is_empty() && end > name && is_place && is_home && !is_shared).then_some(before.len()..end)
+    let is_home = match &text[word] {
+        "home" => left.contains('/') || path.starts_with(r"\\"),
+        users => !is_shared && (users == "Users" || on_drive),
+    };
+    (!right.is_empty() && end > name && is_place && is_home).then_some(before.len()..end)
 }
 
 /// The name of a project's directory in Claude Code's spelling, after `-home-` or `-Users-`.
@@ -315,7 +313,7 @@ pub(super) fn project(text: &str, prefix: &Range<usize>) -> Option<Range<usize>>
     let is_whole = rest[name..].is_empty() || rest[name..].starts_with(['-', '/', '\\']);
     let before = since(text, prefix.start, is_separator);
     let in_path = before.starts_with(is_separator);
-    // A drive comes before it, or the directory that homes are in.
+    // Before the anchor, there can be a drive or the directory that contains `home`.
     let before = before.trim_start_matches(is_separator);
     let drive = before.strip_prefix("-mnt-").or_else(|| before.strip_suffix('-'));
     let on_drive =

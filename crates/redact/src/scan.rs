@@ -151,16 +151,16 @@ impl Scanner {
         add(SecretKind::Home, Rule::Home, &["/home", r"\home", "/Users", r"\Users", "/users", r"\users"]);
         add(SecretKind::Home, Rule::Project, &["-home-", "-Users-", "-users-"]);
         for home in homes.iter().filter(|home| home.len() > 1) {
-            let spellings = spellings(home);
-            let slugs = spellings
-                .iter()
-                .map(|home| home.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }));
-            for slug in slugs.map(Iterator::collect::<String>) {
-                // Of WSL, what comes before is kept.
-                add(SecretKind::Home, Rule::KnownProject, &[&slug, &format!("-mnt{slug}")]);
+            for spelling in spellings(home) {
+                add(SecretKind::Home, Rule::KnownHome, &[&spelling]);
             }
-            for home in &spellings {
-                add(SecretKind::Home, Rule::KnownHome, &[home]);
+            let slug = |path: &str| -> String {
+                path.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect()
+            };
+            add(SecretKind::Home, Rule::KnownProject, &[&slug(home)]);
+            if let Some(path) = git_bash(home) {
+                // WSL has the drives below `/mnt`.
+                add(SecretKind::Home, Rule::KnownProject, &[&slug(&format!("/mnt{path}"))]);
             }
         }
         scanner
@@ -205,20 +205,23 @@ impl Scanner {
     }
 }
 
-/// The spellings of a home directory: one of Windows also with slashes, as in Git Bash, with doubled backslashes, and as it looks if its
-/// backslashes are taken for escapes.
+/// The spellings of a home directory. One on Windows is also searched with slashes, as in Git Bash, with doubled backslashes, and as it
+/// looks if its backslashes are taken for escapes.
 fn spellings(home: &str) -> Vec<String> {
+    let git_bash = git_bash(home);
+    if git_bash.is_none() && !home.contains('\\') {
+        return vec![home.to_owned()];
+    }
     let slashes = home.replace('\\', "/");
-    let drive = slashes.split_once(':').filter(|(drive, _)| drive.len() == 1);
-    let git_bash = drive.map(|(drive, rest)| format!("/{drive}{rest}"));
-    let decoded = View::of(home).map(|decoded| decoded.text);
-    let backslashes = drive.map(|_| slashes.replace('/', r"\"));
-    let doubled = backslashes.as_ref().map(|home| home.replace('\\', r"\\"));
-    let mut all = vec![home.to_owned(), slashes.clone()];
-    all.extend([git_bash, decoded, backslashes, doubled].into_iter().flatten());
-    all.sort_unstable();
-    all.dedup();
-    all
+    let backslashes = slashes.replace('/', r"\");
+    let (doubled, decoded) = (backslashes.replace('\\', r"\\"), View::of(&backslashes).map(|view| view.text));
+    [slashes, backslashes, doubled].into_iter().chain(git_bash).chain(decoded).collect()
+}
+
+/// A path on a drive of Windows as Git Bash spells it: `/C/a` for `C:\a`.
+fn git_bash(path: &str) -> Option<String> {
+    let (drive, rest) = path.split_once(':').filter(|(drive, _)| drive.len() == 1)?;
+    Some(format!("/{drive}{}", rest.replace('\\', "/")))
 }
 
 /// Whether a text, such as most keys in JSON, is too short for a key and has no character that other rules need.
